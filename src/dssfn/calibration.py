@@ -1,0 +1,43 @@
+"""From linear outputs to class probabilities."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dssfn._typing import Array
+
+FLOOR = 0.02
+
+
+def probabilities(scores: Array) -> Array:
+    """The nearest probabilities to each row of outputs, softened a little.
+
+    Least squares on one-hot targets estimates the class probabilities, but does not
+    keep them inside the simplex. Each row is moved to the nearest point of the
+    simplex, which changes nothing that was a probability vector and never changes the
+    order of two classes; then a share FLOOR is spread evenly, so that no class is
+    called impossible (the logarithm of a probability stays finite).
+
+    Parameters
+    ----------
+    scores : array of shape (J, Q)
+
+    Returns
+    -------
+    array of shape (J, Q)
+        Rows sum to 1.
+
+    Examples
+    --------
+    >>> probabilities(np.array([[1.3, -0.2, 0.1]])).round(3)
+    array([[0.987, 0.007, 0.007]])
+    """
+    Q = scores.shape[1]
+    # Euclidean projection: subtract the threshold that leaves a positive part of sum 1.
+    descending = -np.sort(-scores, axis=1)
+    excess = (np.cumsum(descending, axis=1) - 1.0) / np.arange(1, Q + 1)
+    support = np.count_nonzero(descending > excess, axis=1)
+    threshold = excess[np.arange(len(scores)), support - 1]
+    nearest = np.maximum(scores - threshold[:, None], 0.0)
+    softened: Array = (1.0 - FLOOR) * nearest + FLOOR / Q
+    return softened

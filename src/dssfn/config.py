@@ -1,0 +1,165 @@
+"""Plan: what every node must agree on before training.
+
+Nothing in a plan is taken from one node's data. Class list and feature names are
+agreed beforehand, because a shard may lack a class; means and sizes are found by
+consensus during training.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import msgspec
+
+from dssfn._typing import Label
+from dssfn.errors import PlanError
+
+SOLVERS = ("admm", "gram")
+SCHEMES = ("gossip",)
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The settings of one training, equal on every node.
+
+    Parameters
+    ----------
+    n_features : int
+        P, the number of input features.
+    classes : tuple of labels
+        The Q class labels in the order of the output rows.
+    feature_names : tuple of str, optional
+        Names of the P features, checked when data come with names.
+    n_layers : int
+        L, the number of hidden layers; L + 1 layer problems are solved.
+    width : int
+        Rows of the random matrix R of each layer. A layer has n = 2Q + width units.
+    alpha : float
+        The output matrix keeps ``||O||_F <= alpha * sqrt(2Q)``. At 1 the radius is
+        just the norm of the lossless-flow solution [I, -I, 0]; below it nothing keeps
+        the cost from rising with depth. 2 meets the paper's published errors.
+    gain : float
+        Norm of the random part of every sample's features, before the ReLU.
+    standardize : bool
+        Shift and scale the inputs by the network's mean and standard deviation.
+    solver : {"gram", "admm"}
+        How a layer is solved over the network.
+    n_iter : int
+        K, the ADMM iterations of a layer.
+    mu_input, mu_hidden : float, optional
+        The ADMM parameter of layer 0 and of the others. Left out, each layer agrees
+        on one that suits the scale of its features.
+    consensus : {"gossip"}
+        How an average is found over the graph.
+    tol : float
+        Wanted accuracy of every average, relative to the nodes' first disagreement.
+    n_rounds : int, optional
+        B, exchanges per average; when given it takes the place of `tol`.
+    seed : int
+        Key of the random matrices: R of layer l depends on (seed, l) only.
+
+    Examples
+    --------
+    >>> Plan(n_features=4, classes=("no", "yes"), width=10).n_units
+    14
+    """
+
+    n_features: int
+    classes: tuple[Label, ...]
+    feature_names: tuple[str, ...] | None = None
+    n_layers: int = 20
+    width: int = 1000
+    alpha: float = 2.0
+    gain: float = 1.0
+    standardize: bool = True
+    solver: str = "gram"
+    n_iter: int = 100
+    mu_input: float | None = None
+    mu_hidden: float | None = None
+    consensus: str = "gossip"
+    tol: float = 1e-10
+    n_rounds: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in _LEAST.items():
+            _check_whole(name, getattr(self, name), least)
+        if self.n_rounds is not None:
+            _check_whole("n_rounds", self.n_rounds, 1)
+        if self.seed >= 2**63:
+            raise PlanError(f"`seed` must be below 2**63, got {self.seed}.")
+        for name in ("alpha", "gain", "tol", "mu_input", "mu_hidden"):
+            _check_positive(name, getattr(self, name))
+        if self.tol >= 1:
+            raise PlanError(f"`tol` must be below 1, got {self.tol:g}.")
+        _check_choice("solver", self.solver, SOLVERS)
+        _check_choice("consensus", self.consensus, SCHEMES)
+        if not isinstance(self.standardize, bool):
+            raise PlanError(
+                f"`standardize` must be true or false, got {self.standardize!r}."
+            )
+        self._check_names()
+
+    def _check_names(self) -> None:
+        if len(self.classes) < 2:
+            raise PlanError(
+                f"`classes` must name at least two classes, got {list(self.classes)}."
+            )
+        if len(set(self.classes)) < len(self.classes):
+            raise PlanError(f"`classes` must all differ, got {list(self.classes)}.")
+        names = self.feature_names
+        if names is not None and len(names) != self.n_features:
+            raise PlanError(
+                f"`feature_names` must name all {self.n_features} features, "
+                f"got {len(names)} names."
+            )
+
+    @property
+    def n_outputs(self) -> int:
+        """Q, the rows of every output matrix."""
+        return len(self.classes)
+
+    @property
+    def n_units(self) -> int:
+        """n = 2Q + width, the units of a hidden layer."""
+        return 2 * self.n_outputs + self.width
+
+    @property
+    def radius(self) -> float:
+        """Largest Frobenius norm of an output matrix (a norm, not squared)."""
+        return self.alpha * math.sqrt(2 * self.n_outputs)
+
+    def inputs_of(self, layer: int) -> int:
+        """Columns of O and of the next R at a layer: P at layer 0, then n."""
+        return self.n_features if layer == 0 else self.n_units
+
+    def mu(self, layer: int) -> float | None:
+        """The ADMM parameter of a layer, or None to let the nodes agree on one."""
+        return self.mu_input if layer == 0 else self.mu_hidden
+
+    def replace(self, **changes: Any) -> Plan:
+        """Return a plan with some settings changed, checked anew."""
+        return msgspec.structs.replace(self, **changes)
+
+
+_LEAST = {"n_features": 1, "n_layers": 0, "width": 1, "n_iter": 1, "seed": 0}
+
+
+def _check_whole(name: str, value: Any, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise PlanError(
+            f"`{name}` must be a whole number of at least {least}, got {value!r}."
+        )
+
+
+def _check_positive(name: str, value: Any) -> None:
+    if value is None and name.startswith("mu_"):
+        return
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not math.isfinite(value) or value <= 0:
+        raise PlanError(f"`{name}` must be a positive number, got {value!r}.")
+
+
+def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise PlanError(f"`{name}` must be one of {', '.join(choices)}, got {value!r}.")

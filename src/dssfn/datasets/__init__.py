@@ -1,0 +1,26 @@
+"""Samples in: files, named sets, and how to divide them among nodes.
+
+Rows are samples here, as in scikit-learn.
+"""
+
+from dssfn.datasets.dataset import Dataset, split
+from dssfn.datasets.fetch import fetch_openml_dataset
+from dssfn.datasets.partition import PARTITIONS, partition
+from dssfn.datasets.registry import BUILTIN_NAMES, KNOWN_NAMES, load, load_dataset
+from dssfn.datasets.table import SUFFIXES, Table, read_labelled, read_table
+
+__all__ = [
+    "BUILTIN_NAMES",
+    "KNOWN_NAMES",
+    "PARTITIONS",
+    "SUFFIXES",
+    "Dataset",
+    "Table",
+    "fetch_openml_dataset",
+    "load",
+    "load_dataset",
+    "partition",
+    "read_labelled",
+    "read_table",
+    "split",
+]

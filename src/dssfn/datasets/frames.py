@@ -1,0 +1,156 @@
+"""CSV and Parquet through polars: a file's columns, as checked numpy arrays.
+
+CSV types are inferred from the whole file, not from its first rows, so that a column
+is text only if it holds text somewhere; the offending cell is then looked up and named.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dssfn._typing import Array
+from dssfn.datasets.arrays import Source, class_labels, missing_label
+from dssfn.datasets.csv_text import SEPARATORS, checked_names, explain, read_header
+from dssfn.datasets.hints import reason, shortened
+from dssfn.errors import DataError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """The columns of one file.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        At least one row; names without blanks around them, all different.
+    source : Source
+        How to name a row of it in a message.
+    """
+
+    frame: pl.DataFrame
+    source: Source
+
+    @property
+    def names(self) -> list[str]:
+        """Column names in the order of the file."""
+        return self.frame.columns
+
+    @property
+    def n_rows(self) -> int:
+        """J, the number of samples."""
+        return self.frame.height
+
+    def numbers(self, name: str) -> Array:
+        """One feature column of shape (J,), all finite."""
+        series = self.frame[name]
+        kind = series.dtype
+        if not (kind.is_numeric() or kind in (pl.String, pl.Boolean, pl.Null)):
+            raise self._bad_feature(series, 0)  # polars would cast dates to numbers
+        values: Array = series.cast(pl.Float64, strict=False).to_numpy()
+        bad = np.flatnonzero(~np.isfinite(values))
+        if bad.size:
+            raise self._bad_feature(series, int(bad[0]))
+        return values
+
+    def labels(self, name: str) -> NDArray[Any]:
+        """One target column of shape (J,) as text, bool or int64."""
+        series = self.frame[name]
+        if isinstance(series.dtype, pl.Categorical | pl.Enum):
+            series = series.cast(pl.String)
+        missing = series.is_null().arg_true()
+        if len(missing) == len(series):
+            raise DataError(
+                f"`{self.source.name}`: the target column `{name}` has no values. "
+                "Name another target."
+            )
+        if len(missing):
+            raise missing_label(self.source, name, int(missing[0]))
+        if series.dtype == pl.String:
+            return np.array(series.to_list(), dtype=np.str_)
+        if isinstance(series.dtype, pl.Decimal):
+            series = series.cast(pl.Float64)
+        try:
+            values: NDArray[Any] = series.to_numpy()
+        except pl.exceptions.PolarsError:  # whole numbers of 128 bits
+            values = np.array(series.to_list(), dtype=object)
+        return class_labels(values, self.source, name=name)
+
+    def _bad_feature(self, series: pl.Series, row: int) -> DataError:
+        where = f"{self.source.at(row)}, column `{series.name}`"
+        value = series[row]
+        if value is None:
+            return DataError(
+                f"{where}: the value is missing. Fill it in, or remove the row."
+            )
+        if isinstance(value, float):
+            return DataError(
+                f"{where}: features must be finite, got {value}. Correct the value, "
+                "or remove the row."
+            )
+        return DataError(
+            f"{where}: features must be numbers, got '{shortened(value)}'. Correct "
+            "the value, encode the column as numbers, or remove it."
+        )
+
+
+def read_columns(path: Path) -> Columns:
+    """Read a CSV, TSV or Parquet file that exists."""
+    separator = SEPARATORS.get(path.suffix.lower())
+    columns = _read_csv(path, separator) if separator else _read_parquet(path)
+    if columns.n_rows == 0:
+        raise DataError(f"`{path.name}` has column names but no rows.")
+    return columns
+
+
+def _read_parquet(path: Path) -> Columns:
+    try:
+        frame = pl.read_parquet(path, glob=False, hive_partitioning=False)
+    # Damage deep inside makes the reader panic, which is no ordinary Exception.
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as exc:
+        raise DataError(
+            f"`{path.name}` is damaged or no Parquet file ({reason(exc)}). "
+            "Make it anew."
+        ) from exc
+    frame.columns = checked_names(frame.columns, path)
+    return Columns(frame, Source(path.name))
+
+
+def _read_csv(path: Path, separator: str) -> Columns:
+    names, line = read_header(path, separator)
+    try:
+        frame = pl.read_csv(
+            path, separator=separator, infer_schema_length=None, glob=False
+        )
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as exc:
+        raise explain(path, separator, exc) from exc
+    if frame.width != len(names):
+        raise DataError(
+            f"`{path.name}`: every line must end in a line feed, not in a carriage "
+            "return alone. Save it again."
+        )
+    frame.columns = names
+    text = [series for series in frame if series.dtype == pl.String]
+    frame = frame.with_columns([_tidy(series) for series in text])
+    frame = _without_blank_end(frame)
+    return Columns(frame, Source(path.name, unit="line", first=line + 1))
+
+
+def _tidy(series: pl.Series) -> pl.Series:
+    """Text without blanks around it; as numbers if all of it is numbers then."""
+    series = series.str.strip_chars()
+    series = series.set(series == "", None)
+    numbers = series.cast(pl.Float64, strict=False)
+    return numbers if numbers.null_count() == series.null_count() else series
+
+
+def _without_blank_end(frame: pl.DataFrame) -> pl.DataFrame:
+    """Drop blank lines at the end; one between samples is left, as a missing value."""
+    filled = frame.select(pl.any_horizontal(pl.all().is_not_null())).to_series()
+    rows = filled.arg_true()
+    return frame.head(int(rows[-1]) + 1 if len(rows) else 0)

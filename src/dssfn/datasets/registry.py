@@ -1,0 +1,173 @@
+"""Data sets by name, and the one door for names and files alike."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dssfn._typing import Array
+from dssfn.datasets.arrays import npz_names
+from dssfn.datasets.dataset import Dataset, check_split, split
+from dssfn.datasets.fetch import RECIPES, check_name, fetch_openml_dataset
+from dssfn.datasets.hints import did_you_mean
+from dssfn.datasets.stored import keep, read_stored
+from dssfn.datasets.table import SUFFIXES, existing_file, read_labelled
+from dssfn.errors import DataError, PlanError
+
+BUILTIN_NAMES = ("digits", "wine", "breast_cancer", "iris")
+"""Sets that come with scikit-learn and need nothing."""
+
+KNOWN_NAMES = (*BUILTIN_NAMES, *RECIPES)
+"""Sets that can be had by name alone, for help texts."""
+
+
+def load(
+    source: str,
+    *,
+    target: str | None = None,
+    data_dir: Path | None = None,
+    test_size: float = 0.25,
+    seed: int = 0,
+    test_file: str | Path | None = None,
+) -> Dataset:
+    """Load a named data set or a file.
+
+    Parameters
+    ----------
+    source : str
+        A path if it ends like a data file, has a folder in it or exists; else a name.
+    target : str, optional
+        The column of labels of a file; `y` for NPZ.
+    data_dir, test_size, seed
+        As in `load_dataset`. An NPZ file that holds `X_train`, `y_train`, `X_test` and
+        `y_test` keeps its own split.
+    test_file : str or Path, optional
+        A second file to test on, instead of a share of the first.
+
+    Examples
+    --------
+    >>> load("iris", test_size=0.2).X_test.shape
+    (30, 4)
+    """
+    check_split(test_size, seed)
+    if not _is_path(source):
+        _refuse(source, "a named set", target=target, test_file=test_file)
+        return load_dataset(source, data_dir=data_dir, test_size=test_size, seed=seed)
+    path = existing_file(source)
+    if path.suffix.lower() == ".npz" and "X_train" in npz_names(path):
+        _refuse(path.name, "already split", target=target, test_file=test_file)
+        return read_stored(path.stem, path)
+    table = read_labelled(path, target)
+    names, X, y = table.feature_names, table.X, table.y
+    assert y is not None  # read_labelled always gives labels
+    if test_file is None:
+        return split(
+            path.name, X, y, test_size=test_size, seed=seed, feature_names=names
+        )
+    test = read_labelled(test_file, target, features=names, n_features=X.shape[1])
+    assert test.y is not None
+    if not np.isin(np.unique(test.y), y).any():
+        raise DataError(
+            f"No label of `{Path(test_file).name}` occurs in `{path.name}`: "
+            f"{test.y[0].item()!r} against {y[0].item()!r}. Write labels alike in both."
+        )
+    return Dataset(path.name, X, y, test.X, test.y, names)
+
+
+def load_dataset(
+    name: str,
+    *,
+    data_dir: Path | None = None,
+    test_size: float = 0.25,
+    seed: int = 0,
+) -> Dataset:
+    """Load a data set by name.
+
+    Looked up in this order: scikit-learn's own sets (`BUILTIN_NAMES`); ``NAME.npz`` in
+    `data_dir`; ``NAME.npz`` in the cache folder; OpenML, which fills the cache.
+
+    Parameters
+    ----------
+    name : str
+        Letters, digits, ``.``, ``_`` and ``-``.
+    data_dir : Path, optional
+        Folder of NPZ files with `X_train`, `y_train`, `X_test`, `y_test`. Left out, the
+        environment variable ``DSSFN_DATA_DIR`` names it. The cache folder is
+        ``DSSFN_CACHE_DIR``, else ``dssfn`` in ``XDG_CACHE_HOME`` or ``~/.cache``.
+    test_size, seed : float, int
+        How to split scikit-learn's sets; the others come with a fixed split.
+
+    Examples
+    --------
+    >>> data = load_dataset("digits")
+    >>> data.X_train.shape, data.X_test.shape
+    ((1347, 64), (450, 64))
+    """
+    check_name(name)
+    check_split(test_size, seed)
+    folder = _data_dir(data_dir)
+    if name in BUILTIN_NAMES:
+        return _builtin(name, test_size, seed)
+    cached = _cache_dir() / f"{name}.npz"
+    for path in ([folder / f"{name}.npz"] if folder else []) + [cached]:
+        if path.is_file():
+            return read_stored(name, path)
+    try:
+        fetched = fetch_openml_dataset(name)
+    except DataError as exc:
+        raise DataError(_not_found(name, folder, exc)) from exc
+    return keep(fetched, cached)
+
+
+def _is_path(source: str) -> bool:
+    path = Path(source)
+    has_folder = "/" in source or os.sep in source
+    return has_folder or path.suffix.lower() in SUFFIXES or path.is_file()
+
+
+def _refuse(source: str, what: str, **given: object) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise PlanError(f"`{name}` must be left out: `{source}` is {what}.")
+
+
+def _builtin(name: str, test_size: float, seed: int) -> Dataset:
+    from sklearn import datasets  # slow to import, not always needed
+
+    bunch: Any = getattr(datasets, f"load_{name}")()
+    X: Array = np.asarray(bunch.data, dtype=np.float64)
+    y: NDArray[Any] = np.asarray(bunch.target, dtype=np.int64)
+    names = tuple(str(feature) for feature in bunch.feature_names)
+    return split(name, X, y, test_size=test_size, seed=seed, feature_names=names)
+
+
+def _data_dir(given: Path | None) -> Path | None:
+    if given is not None:
+        if not Path(given).is_dir():
+            raise DataError(f"`data_dir` must be an existing folder, got `{given}`.")
+        return Path(given)
+    from_environment = os.environ.get("DSSFN_DATA_DIR")
+    return Path(from_environment) if from_environment else None
+
+
+def _cache_dir() -> Path:
+    given = os.environ.get("DSSFN_CACHE_DIR")
+    if given:
+        return Path(given)
+    home = os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "dssfn"
+
+
+def _not_found(name: str, folder: Path | None, exc: DataError) -> str:
+    where = f"`{folder}`" if folder else "a data folder (none is set)"
+    stored = [path.stem for path in folder.glob("*.npz")] if folder else []
+    return (
+        f"No data set `{name}`: {', '.join(BUILTIN_NAMES)} need nothing; looked for "
+        f"`{name}.npz` in {where} and in the cache `{_cache_dir()}`, then asked "
+        f"OpenML: {exc} To use a file, give its path."
+        f"{did_you_mean(name, (*KNOWN_NAMES, *stored))}"
+    )

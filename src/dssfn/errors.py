@@ -1,0 +1,45 @@
+"""Every exception of this package.
+
+::
+
+    DssfnError
+    ├── InputError (also a ValueError)   what was given cannot be used
+    │   ├── PlanError                    a setting
+    │   ├── DataError                    samples, labels, a data file
+    │   ├── TopologyError                a graph or a mixing matrix
+    │   └── ModelFileError               a model file
+    └── NumericalError                   the arithmetic left the finite numbers
+
+A message names the argument in backticks, the rule, what came, and the way out.
+The command line ends with exit code 2 on an `InputError` and 1 on the others.
+"""
+
+from __future__ import annotations
+
+
+class DssfnError(Exception):
+    """Anything that this package raises on purpose."""
+
+
+class InputError(DssfnError, ValueError):
+    """What was given cannot be used."""
+
+
+class PlanError(InputError):
+    """A setting is out of its range, or two settings contradict each other."""
+
+
+class DataError(InputError):
+    """Samples, labels or a data file cannot be used."""
+
+
+class TopologyError(InputError):
+    """A graph or a mixing matrix breaks one of the rules of consensus."""
+
+
+class ModelFileError(InputError):
+    """A model file is damaged, foreign, or newer than this version reads."""
+
+
+class NumericalError(DssfnError):
+    """The arithmetic left the finite numbers."""

@@ -1,0 +1,330 @@
+"""scikit-learn estimators: rows are samples here, columns inside.
+
+`SSFNClassifier` has all data in one place; `DSSFNClassifier` divides them over the
+nodes of an in-process network and trains by messages between neighbours. Both run the
+same program, the first on a graph of one node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dssfn._typing import Array
+from dssfn.calibration import probabilities
+from dssfn.config import Plan
+from dssfn.datasets import partition
+from dssfn.errors import DataError, TopologyError
+from dssfn.network import Network
+from dssfn.presets import resolve
+from dssfn.shard import Shard, one_hot
+from dssfn.simulator import Simulation, Traffic, simulate
+from dssfn.topology import Topology, build_topology, from_graph
+from dssfn.training import LayerRecord
+
+PLAN_FIELDS = frozenset(Plan.__struct_fields__)
+
+
+class _SSFN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """What both classifiers share; a subclass says which graph and which shards."""
+
+    # Learned in `fit`.
+    classes_: NDArray[Any]
+    n_features_in_: int
+    network_: Network
+    history_: tuple[LayerRecord, ...]
+    traffic_: Traffic
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Grow the network on samples X (J, P) with class labels y (J,)."""
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise DataError(
+                "`y` must hold at least two classes, got one class: "
+                f"{self.classes_[0]!r}."
+            )
+        plan = self._plan()
+        topology = self._topology(plan)
+        T = one_hot(codes, len(self.classes_))
+        shards = [
+            Shard(np.ascontiguousarray(X[rows].T), T[:, rows])
+            for rows in self._rows(codes, topology, plan)
+        ]
+        self._keep(simulate(shards, plan, topology))
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """The linear outputs (J, Q); for two classes, their difference (J,)."""
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class with the largest output."""
+        codes = self._scores(X).argmax(axis=1)
+        predicted: NDArray[Any] = self.classes_[codes]
+        return predicted
+
+    def predict_proba(self, X: Any) -> Array:
+        """Class probabilities (J, Q).
+
+        The outputs are least-squares estimates of the class probabilities;
+        `dssfn.calibration.probabilities` moves them to the nearest ones that are
+        probabilities at all.
+        """
+        return probabilities(self._scores(X))
+
+    @classmethod
+    def from_network(cls, network: Network) -> Self:
+        """Return a fitted estimator that predicts with a network, e.g. from a file."""
+        plan = network.plan
+        shared = [name for name in cls().get_params() if name in PLAN_FIELDS]
+        settings = {name: getattr(plan, name) for name in shared}
+        estimator = cls(**settings, random_state=plan.seed)
+        estimator.classes_ = np.array(plan.classes)
+        estimator.n_features_in_ = plan.n_features
+        if plan.feature_names is not None:
+            estimator.feature_names_in_ = np.array(plan.feature_names, dtype=object)
+        estimator.network_ = network
+        return estimator
+
+    def _scores(self, X: Any) -> Array:
+        check_is_fitted(self, "network_")
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return self.network_.scores(X.T).T
+
+    def _plan(self) -> Plan:
+        given = {name: _plain(value) for name, value in self.get_params().items()}
+        seed = given["random_state"]
+        if not isinstance(seed, int):
+            seed = int(check_random_state(seed).randint(np.iinfo(np.int32).max))
+        settings = {name: given[name] for name in given if name in PLAN_FIELDS}
+        names = getattr(self, "feature_names_in_", None)
+        return Plan(
+            n_features=self.n_features_in_,
+            classes=tuple(self.classes_.tolist()),
+            feature_names=None if names is None else tuple(map(str, names)),
+            seed=seed,
+            **resolve(given["preset"] or "default", settings),
+        )
+
+    def _topology(self, plan: Plan) -> Topology:
+        return build_topology("complete", 1)
+
+    def _rows(
+        self, codes: NDArray[np.intp], topology: Topology, plan: Plan
+    ) -> Sequence[NDArray[np.intp]]:
+        return [np.arange(len(codes))]
+
+    def _keep(self, result: Simulation) -> None:
+        self.network_ = result.networks[0]
+        self.history_ = result.history
+        self.traffic_ = result.traffic
+
+
+class SSFNClassifier(_SSFN):
+    """A self-size-estimating feed-forward network, trained in one place.
+
+    Layers grow one by one; each solves a convex least-squares problem exactly. There
+    is no learning rate and no back-propagation.
+
+    Parameters
+    ----------
+    n_layers : int, default=20
+        Hidden layers.
+    width : int, default=1000
+        Random units per layer; a layer has 2 * n_classes + width units.
+    alpha : float, default=2.0
+        Radius of the ball that holds the output matrix, in units of
+        sqrt(2 * n_classes). From 1 on, the training cost never rises with depth.
+    gain : float, optional
+        Norm of the random part of the features. Default: the preset's.
+    standardize : bool, optional
+        Shift and scale the inputs. Default: the preset's.
+    solver : {"auto", "gram", "admm"}, default="auto"
+        "gram" solves each layer exactly; "admm" is the paper's iteration.
+    n_iter : int, default=100
+        ADMM iterations per layer.
+    mu_input, mu_hidden : float, optional
+        ADMM parameters of layer 0 and the others. Default: agreed per layer.
+    preset : {"paper"}, optional
+        Takes the settings left to their defaults from the paper.
+    random_state : int, RandomState or None, default=None
+        Seed of the random matrices.
+
+    Attributes
+    ----------
+    network_ : Network
+        The trained network; `dssfn.save_network` writes it to a file.
+    history_ : tuple of LayerRecord
+        Cost, error in dB, accuracy and averagings, one record per layer.
+    traffic_ : Traffic
+        What went over the links; nothing, in one place.
+    classes_, n_features_in_ :
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SSFNClassifier(n_layers=3, width=50, random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.95
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        n_layers: int = 20,
+        width: int = 1000,
+        alpha: float = 2.0,
+        gain: float | None = None,
+        standardize: bool | None = None,
+        solver: str = "auto",
+        n_iter: int = 100,
+        mu_input: float | None = None,
+        mu_hidden: float | None = None,
+        preset: str | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.n_layers = n_layers
+        self.width = width
+        self.alpha = alpha
+        self.gain = gain
+        self.standardize = standardize
+        self.solver = solver
+        self.n_iter = n_iter
+        self.mu_input = mu_input
+        self.mu_hidden = mu_hidden
+        self.preset = preset
+        self.random_state = random_state
+
+
+class DSSFNClassifier(_SSFN):
+    """The same network, trained by nodes that only talk to their neighbours.
+
+    The nodes live in this process and share nothing but messages, so this is how to
+    study topologies, solvers and traffic, or to see that a decentralised model is the
+    one that a single machine would have learned.
+
+    Parameters
+    ----------
+    n_nodes : int, default=10
+        Nodes of the network.
+    topology : str, networkx.Graph or Topology, default="circular"
+        Who talks to whom: a name that `dssfn.topology.build_topology` knows, or a graph
+        of `n_nodes` nodes.
+    degree : int, optional
+        For a circular graph the neighbours on each side; see `build_topology`.
+    partition : str or array of shape (n_samples,), default="iid"
+        How the samples are divided: "iid", "by-class", "dirichlet:A", or the node of
+        every sample.
+    consensus : {"auto", "gossip"}, default="auto"
+        How averages are found.
+    tol : float, optional
+        Accuracy of every average. Default: the preset's.
+    n_rounds : int, optional
+        Exchanges per average, instead of `tol`.
+    n_layers, width, alpha, gain, standardize, solver, n_iter, mu_input, mu_hidden, \
+preset, random_state :
+        As in `SSFNClassifier`.
+
+    Attributes
+    ----------
+    network_ : Network
+        Node 0's network; the other nodes' differ by the accuracy of the averages.
+    node_spread_ : float
+        Largest relative distance between two nodes' output matrices.
+    history_, traffic_, classes_, n_features_in_ :
+        As in `SSFNClassifier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = DSSFNClassifier(
+    ...     n_nodes=5, partition="by-class", n_layers=3, width=50, random_state=0
+    ... ).fit(X, y)
+    >>> model.score(X, y) > 0.95
+    True
+    """
+
+    node_spread_: float
+
+    def __init__(
+        self,
+        n_nodes: int = 10,
+        *,
+        topology: Any = "circular",
+        degree: int | None = None,
+        partition: Any = "iid",
+        n_layers: int = 20,
+        width: int = 1000,
+        alpha: float = 2.0,
+        gain: float | None = None,
+        standardize: bool | None = None,
+        solver: str = "auto",
+        n_iter: int = 100,
+        mu_input: float | None = None,
+        mu_hidden: float | None = None,
+        consensus: str = "auto",
+        tol: float | None = None,
+        n_rounds: int | None = None,
+        preset: str | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.n_nodes = n_nodes
+        self.topology = topology
+        self.degree = degree
+        self.partition = partition
+        self.n_layers = n_layers
+        self.width = width
+        self.alpha = alpha
+        self.gain = gain
+        self.standardize = standardize
+        self.solver = solver
+        self.n_iter = n_iter
+        self.mu_input = mu_input
+        self.mu_hidden = mu_hidden
+        self.consensus = consensus
+        self.tol = tol
+        self.n_rounds = n_rounds
+        self.preset = preset
+        self.random_state = random_state
+
+    def _topology(self, plan: Plan) -> Topology:
+        if isinstance(self.topology, str):
+            return build_topology(
+                self.topology, _plain(self.n_nodes), degree=self.degree, seed=plan.seed
+            )
+        given = self.topology
+        topology = given if isinstance(given, Topology) else from_graph(given)
+        if topology.n_nodes != self.n_nodes:
+            raise TopologyError(
+                f"`topology` must have `n_nodes`={self.n_nodes} nodes, "
+                f"got {topology.n_nodes}."
+            )
+        return topology
+
+    def _rows(
+        self, codes: NDArray[np.intp], topology: Topology, plan: Plan
+    ) -> Sequence[NDArray[np.intp]]:
+        rng = np.random.default_rng(plan.seed)
+        return partition(codes, topology.n_nodes, self.partition, rng=rng)
+
+    def _keep(self, result: Simulation) -> None:
+        super()._keep(result)
+        self.node_spread_ = result.node_spread
+
+
+def _plain(value: Any) -> Any:
+    """numpy's scalars, as grid searches pass them, as Python's."""
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,129 @@
+"""Network: the learned model. Weights, forward pass; no training.
+
+How this works. W_{l+1} = [V_Q O_l; R_{l+1}] has a learned part and a random part.
+Only the O_l are kept: V_Q = [I; -I] stacks O_l y and its negative, so O_l y is
+computed once; R_{l+1} follows from (seed, l + 1), so it is never sent and never saved.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from dssfn._typing import Array
+from dssfn.config import Plan
+from dssfn.errors import DataError
+
+CHUNK = 4096  # columns in a forward pass: long enough for BLAS, short for memory
+
+
+@lru_cache(maxsize=2)  # nodes in one process walk through the layers together
+def random_matrix(seed: int, layer: int, rows: int, columns: int) -> Array:
+    """R of a layer: uniform on [-1, 1), from the Philox stream keyed (seed, layer).
+
+    The stream of the bit generator is fixed by its published definition, whereas
+    numpy may change how its distributions draw from it; hence the raw words. The
+    first rows do not depend on how many follow.
+
+    >>> random_matrix(0, 1, 2, 3).shape
+    (2, 3)
+    """
+    stream = np.random.Philox(key=np.array([seed, layer], dtype=np.uint64))
+    words = stream.random_raw(rows * columns)
+    R: Array = (words >> np.uint64(11)).astype(np.float64)  # 53 bits each
+    R *= 2.0**-52
+    R -= 1.0
+    R.flags.writeable = False
+    return R.reshape(rows, columns)
+
+
+def random_digest(plan: Plan) -> str:
+    """A fingerprint of all the random matrices, from the first row of each."""
+    digest = hashlib.sha256()
+    for layer in range(1, plan.n_layers + 1):
+        columns = plan.inputs_of(layer - 1)
+        row = random_matrix(plan.seed, layer, 1, columns)
+        digest.update(row.astype("<f8").tobytes())
+    return digest.hexdigest()
+
+
+def next_features(scores: Array, R: Array, Y: Array, *, gain: float) -> Array:
+    """Y_{l+1} = relu([O y; -O y; gain * R y / ||R y||]) for the columns y of Y.
+
+    Parameters
+    ----------
+    scores : array of shape (Q, J)
+        O Y.
+    R : array of shape (width, n)
+    Y : array of shape (n, J)
+    gain : float
+        Norm that the random part of each column gets before the ReLU.
+
+    Returns
+    -------
+    array of shape (2Q + width, J)
+    """
+    Q, J = scores.shape
+    grown: Array = np.empty((2 * Q + len(R), J))
+    grown[:Q] = scores
+    np.negative(scores, out=grown[Q : 2 * Q])
+    random_part = grown[2 * Q :]
+    np.matmul(R, Y, out=random_part)
+    norms = np.sqrt(np.einsum("ij,ij->j", random_part, random_part))
+    norms[norms == 0] = 1.0  # an all-zero sample stays zero
+    random_part *= gain / norms
+    np.maximum(grown, 0.0, out=grown)
+    return grown
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A trained network.
+
+    Parameters
+    ----------
+    plan : Plan
+        What the nodes agreed on, the key of the random matrices included.
+    outputs : tuple of arrays
+        O_0 of shape (Q, P), then O_1 .. O_L of shape (Q, n).
+    shift, scale : arrays of shape (P,)
+        The inputs are used as (x - shift) / scale.
+    """
+
+    plan: Plan
+    outputs: tuple[Array, ...]
+    shift: Array
+    scale: Array
+
+    @property
+    def output(self) -> Array:
+        """O_L, the output matrix of the last layer."""
+        return self.outputs[-1]
+
+    def scores(self, X: Array) -> Array:
+        """Predicted targets (Q, J) of the samples in the columns of X (P, J)."""
+        if X.ndim != 2 or len(X) != self.plan.n_features:
+            raise DataError(
+                f"`X` must have {self.plan.n_features} features, got shape {X.shape}."
+            )
+        scores: Array = np.empty((self.plan.n_outputs, X.shape[1]))
+        for start in range(0, X.shape[1], CHUNK):
+            columns = slice(start, start + CHUNK)
+            for last in self.staged_scores(X[:, columns]):
+                scores[:, columns] = last
+        return scores
+
+    def staged_scores(self, X: Array) -> Iterator[Array]:
+        """The predicted targets after layer 0, 1, .., L: what each depth would say."""
+        plan = self.plan
+        Y: Array = (X - self.shift[:, None]) / self.scale[:, None]
+        for layer, O in enumerate(self.outputs):
+            scores = O @ Y
+            yield scores
+            if layer < plan.n_layers:
+                R = random_matrix(plan.seed, layer + 1, plan.width, len(Y))
+                Y = next_features(scores, R, Y, gain=plan.gain)

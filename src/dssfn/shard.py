@@ -1,0 +1,62 @@
+"""Shard: one node's data, its shapes checked once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dssfn._typing import Array
+from dssfn.errors import DataError
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Samples and targets of one node; columns are samples.
+
+    Parameters
+    ----------
+    X : array of shape (P, J)
+        Features.
+    T : array of shape (Q, J)
+        Targets; one-hot columns for classification. A class that this node has never
+        seen has a row of zeros: the rows follow the agreed class list.
+    """
+
+    X: Array
+    T: Array
+
+    def __post_init__(self) -> None:
+        if self.X.ndim != 2 or self.T.ndim != 2:
+            raise DataError(
+                "`X` and `T` must be matrices with one column per sample, got shapes "
+                f"{self.X.shape} and {self.T.shape}."
+            )
+        if self.X.shape[1] != self.T.shape[1]:
+            raise DataError(
+                f"`X` and `T` must have as many columns, got {self.X.shape[1]} "
+                f"and {self.T.shape[1]}."
+            )
+        if self.n_samples == 0:
+            raise DataError("A shard must hold at least one sample, got none.")
+        for name, values in (("X", self.X), ("T", self.T)):
+            if not np.isfinite(values).all():
+                raise DataError(f"`{name}` must be finite, got NaN or infinity.")
+
+    @property
+    def n_samples(self) -> int:
+        """J, the number of samples."""
+        return int(self.X.shape[1])
+
+
+def one_hot(codes: np.ndarray, n_classes: int) -> Array:
+    """Targets of shape (Q, J) from class codes 0..Q-1.
+
+    >>> one_hot(np.array([0, 2]), 3)
+    array([[1., 0.],
+           [0., 0.],
+           [0., 1.]])
+    """
+    T: Array = np.zeros((n_classes, len(codes)))
+    T[codes, np.arange(len(codes))] = 1.0
+    return T

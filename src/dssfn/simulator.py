@@ -1,0 +1,219 @@
+"""Simulator: M programs in lockstep in one process, with an account of the traffic.
+
+It stands where a network would: it takes each node's message, mixes all of them as the
+consensus scheme says, and hands every node its own average. Nodes share nothing else.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import joblib
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from dssfn._typing import Array
+from dssfn.config import Plan
+from dssfn.consensus import Averaging, make_averaging
+from dssfn.errors import DataError
+from dssfn.network import Network
+from dssfn.shard import Shard
+from dssfn.topology import Topology
+from dssfn.training import LayerRecord, Message, NodeProgram, train_node
+
+BYTES_PER_SCALAR = 8  # agreed numbers are float64
+
+
+@dataclass(slots=True)
+class Traffic:
+    """What went over the links.
+
+    Parameters
+    ----------
+    rounds : int
+        Neighbour exchanges: B, summed over all averagings.
+    scalars_per_node : int
+        Message size summed over the rounds: the paper's Q n B K.
+    bytes_total : int
+        Payload over all directed links.
+    """
+
+    rounds: int = 0
+    scalars_per_node: int = 0
+    bytes_total: int = 0
+
+    def add(self, averaging: Averaging, size: int) -> None:
+        """Account for one averaging of `size` numbers."""
+        self.rounds += averaging.n_rounds
+        self.scalars_per_node += averaging.n_rounds * size
+        self.bytes_total += averaging.n_letters * size * BYTES_PER_SCALAR
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """The outcome of a simulated training.
+
+    Parameters
+    ----------
+    networks : tuple of Network
+        One per node; equal up to the accuracy of the averages.
+    history : tuple of LayerRecord
+        One per layer.
+    traffic : Traffic
+        All exchanges together.
+    traffic_by_layer : dict
+        The same by layer; -1 holds what was agreed on before layer 0.
+    seconds : float
+        Wall time.
+    """
+
+    networks: tuple[Network, ...]
+    history: tuple[LayerRecord, ...]
+    traffic: Traffic
+    traffic_by_layer: dict[int, Traffic]
+    seconds: float
+
+    @property
+    def node_spread(self) -> float:
+        """Largest relative distance between two nodes' last output matrices."""
+        outputs = np.stack([network.output.ravel() for network in self.networks])
+        size = float(np.linalg.norm(outputs[0])) or 1.0
+        return max(
+            float(np.linalg.norm(outputs - row, axis=1).max()) / size for row in outputs
+        )
+
+
+def simulate(
+    shards: Sequence[Shard],
+    plan: Plan,
+    topology: Topology,
+    *,
+    on_layer: Callable[[LayerRecord, Traffic], None] | None = None,
+) -> Simulation:
+    """Train on M shards over a graph, all nodes in this process.
+
+    Parameters
+    ----------
+    shards : sequence of Shard
+        One per node.
+    plan : Plan
+        What all nodes agreed on.
+    topology : Topology
+        Who talks to whom.
+    on_layer : callable, optional
+        Told of every finished layer, with the layer's traffic.
+
+    Examples
+    --------
+    >>> from dssfn.shard import one_hot
+    >>> from dssfn.topology import build_topology
+    >>> rng = np.random.default_rng(0)
+    >>> X, codes = rng.normal(size=(3, 40)), np.arange(40) % 2
+    >>> T = one_hot(codes, 2)
+    >>> shards = [Shard(X[:, m::4], T[:, m::4]) for m in range(4)]
+    >>> plan = Plan(n_features=3, classes=("a", "b"), n_layers=2, width=20)
+    >>> result = simulate(shards, plan, build_topology("circular", 4))
+    >>> len(result.history), bool(result.node_spread < 1e-8)
+    (3, True)
+    """
+    if len(shards) != topology.n_nodes:
+        raise DataError(
+            f"`shards` must hold one shard for each of the {topology.n_nodes} nodes, "
+            f"got {len(shards)}."
+        )
+    start = time.perf_counter()
+    averaging = make_averaging(
+        topology, plan.consensus, tol=plan.tol, n_rounds=plan.n_rounds
+    )
+    book = _Book(on_layer)
+    programs = [
+        train_node(
+            shard,
+            plan,
+            n_nodes=topology.n_nodes,
+            on_layer=book.write if node == 0 else None,
+        )
+        for node, shard in enumerate(shards)
+    ]
+    networks = _drive(programs, averaging, book)
+    traffic = Traffic()
+    for part in book.traffic.values():
+        traffic.rounds += part.rounds
+        traffic.scalars_per_node += part.scalars_per_node
+        traffic.bytes_total += part.bytes_total
+    return Simulation(
+        networks=tuple(networks),
+        history=tuple(book.history),
+        traffic=traffic,
+        traffic_by_layer=dict(book.traffic),
+        seconds=time.perf_counter() - start,
+    )
+
+
+@dataclass(slots=True)
+class _Book:
+    """History and traffic while they are being made."""
+
+    on_layer: Callable[[LayerRecord, Traffic], None] | None
+    history: list[LayerRecord] = field(default_factory=list)
+    traffic: defaultdict[int, Traffic] = field(
+        default_factory=lambda: defaultdict(Traffic)
+    )
+
+    def write(self, record: LayerRecord) -> None:
+        self.history.append(record)
+        if self.on_layer:
+            self.on_layer(record, self.traffic[record.layer])
+
+
+def _drive(
+    programs: Sequence[NodeProgram[Network]], averaging: Averaging, book: _Book
+) -> list[Network]:
+    """Answer all programs' messages until they return."""
+    with _workers(len(programs)) as advance_all:
+        steps = advance_all(programs, [None] * len(programs))
+        while all(isinstance(step, Message) for step in steps):
+            messages = [step for step in steps if isinstance(step, Message)]
+            book.traffic[messages[0].layer].add(averaging, messages[0].values.size)
+            means = averaging.mix(np.stack([message.values for message in messages]))
+            steps = advance_all(programs, list(means))
+    return [step for step in steps if isinstance(step, Network)]
+
+
+_Step = Message | Network
+
+
+def _advance(program: NodeProgram[Network], mean: Array | None) -> _Step:
+    try:
+        return next(program) if mean is None else program.send(mean)
+    except StopIteration as stop:
+        network: Network = stop.value
+        return network
+
+
+@contextmanager
+def _workers(
+    n_nodes: int,
+) -> Iterator[
+    Callable[[Sequence[NodeProgram[Network]], Sequence[Array | None]], list[_Step]]
+]:
+    """Nodes side by side, one BLAS thread each; a single node gets all the threads.
+
+    A node's matrices are small: threads inside one product wait for each other more
+    than they compute, while threads on different nodes never meet.
+    """
+    n_threads = min(n_nodes, joblib.cpu_count())
+    if n_threads == 1:
+        yield lambda programs, means: list(map(_advance, programs, means))
+        return
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(n_threads) as pool:
+        try:
+            yield lambda programs, means: list(pool.map(_advance, programs, means))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise

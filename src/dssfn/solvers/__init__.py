@@ -1,0 +1,18 @@
+"""Ways to solve one layer over the network, each a program for one node."""
+
+from __future__ import annotations
+
+from dssfn._typing import Array, Program
+from dssfn.config import Plan
+from dssfn.problem import LayerProblem
+from dssfn.solvers.admm import consensus_admm
+from dssfn.solvers.gram import consensus_gram
+
+
+def solve_layer(problem: LayerProblem, plan: Plan, layer: int) -> Program[Array]:
+    """Return the plan's program for this node's share of a layer."""
+    if plan.solver == "admm":
+        return consensus_admm(
+            problem, radius=plan.radius, n_iter=plan.n_iter, mu=plan.mu(layer)
+        )
+    return consensus_gram(problem, radius=plan.radius)

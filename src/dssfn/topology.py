@@ -1,0 +1,350 @@
+"""Graphs, and the mixing matrices that average over them.
+
+One round of gossip is ``x <- H x``: every node takes a weighted mean of its own value
+and its neighbours'. `H` is symmetric with rows that sum to 1, so the network's mean
+never changes; its diagonal is positive and the graph connected, so all eigenvalues but
+one lie inside (-1, 1) and the disagreement dies out. `Topology` checks this once.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import random
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import csgraph
+from scipy.spatial.distance import pdist, squareform
+
+from dssfn._typing import Array, NodeId
+from dssfn.errors import TopologyError
+
+# Rounding stays near 1e-16; `eigvalsh` reads one triangle, so more would mislead it.
+_SYMMETRY_TOL = 1e-12
+_ROW_SUM_TOL = 1e-9  # room for weights that were written with ten digits
+_EDGE = re.compile(r"([+-]?\d{1,18})(?:\s*,\s*|\s+)([+-]?\d{1,18})", re.ASCII)
+
+
+@dataclass(frozen=True, eq=False)
+class Topology:
+    """A connected graph on the nodes 0..M-1 with its mixing matrix.
+
+    `H` has shape (M, M): symmetric, non-negative, positive diagonal, rows that sum to
+    1, connected; a positive ``H[i, j]`` is the edge between i and j. It is kept as a
+    read-only copy. `name` is what reports call the graph.
+
+    >>> pair = Topology([[0.75, 0.25], [0.25, 0.75]], name="pair")
+    >>> pair.neighbours(0), pair.contraction
+    ((1,), 0.5)
+    """
+
+    H: Array = field(repr=False)
+    name: str
+
+    def __post_init__(self) -> None:
+        H = _checked_mixing(_square("H", self.H))
+        H.setflags(write=False)
+        object.__setattr__(self, "H", H)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, M."""
+        return len(self.H)
+
+    @property
+    def n_links(self) -> int:
+        """Number of directed links: twice the number of edges."""
+        return sum(self.degrees)
+
+    @cached_property
+    def degrees(self) -> tuple[int, ...]:
+        """Number of neighbours of each node."""
+        return tuple((np.count_nonzero(self.H, axis=1) - 1).tolist())
+
+    def neighbours(self, node: NodeId) -> tuple[NodeId, ...]:
+        """Nodes that share an edge with `node`: sorted, without itself."""
+        node = _whole("node", node, 0, self.n_nodes - 1)
+        return tuple(j for j in np.flatnonzero(self.H[node]).tolist() if j != node)
+
+    def edges(self) -> list[tuple[NodeId, NodeId]]:
+        """Every edge once, as (i, j) with i < j, sorted."""
+        i, j = np.nonzero(np.triu(self.H, 1))
+        return list(zip(i.tolist(), j.tolist(), strict=True))
+
+    @cached_property
+    def eigenvalues(self) -> Array:
+        """Eigenvalues of `H`, largest first: the first is the one at 1."""
+        values: Array = np.linalg.eigvalsh(self.H)[::-1].astype(np.float64)
+        values.setflags(write=False)
+        return values
+
+    @property
+    def contraction(self) -> float:
+        """Largest |eigenvalue| but the one at 1: a round shrinks disagreement by it."""
+        return float(np.abs(self.eigenvalues[1:]).max(initial=0.0))
+
+    @property
+    def spectral_gap(self) -> float:
+        """One less the second largest eigenvalue of `H`; 1 for one node."""
+        return 1.0 - float(self.eigenvalues[1]) if self.n_nodes > 1 else 1.0
+
+    @cached_property
+    def diameter(self) -> int:
+        """Most hops between any two nodes; 0 for one node."""
+        return int(csgraph.shortest_path(self.H, unweighted=True).max())
+
+
+def metropolis(graph_or_adjacency: nx.Graph | ArrayLike) -> Array:
+    """Metropolis-Hastings weights of a graph, shape (M, M).
+
+    Takes an undirected networkx graph, or its symmetric matrix of 0 and 1. An edge
+    weighs ``1 / (1 + max(deg_i, deg_j))`` and the diagonal takes the rest. In a regular
+    graph every weight is the same float: the paper's ``1 / (2 d + 1)``.
+
+    >>> metropolis([[0, 1], [1, 0]]).tolist()
+    [[0.5, 0.5], [0.5, 0.5]]
+    """
+    if isinstance(graph_or_adjacency, nx.Graph):
+        A = _adjacency(graph_or_adjacency)
+    else:
+        A = _square("graph_or_adjacency", graph_or_adjacency)
+        kept = np.isin(A, (0, 1)).all() and (A == A.T).all() and not A.trace()
+        rule = "`graph_or_adjacency` must be a symmetric matrix of 0 and 1"
+        _demand(bool(kept), f"{rule} with a zero diagonal; for weights pass `W > 0`.")
+    own = 1.0 / (1.0 + A.sum(axis=1))  # (M,) 1 / (1 + deg_i)
+    H: Array = A * np.minimum.outer(own, own)
+    # The same as 1 less the row's sum, but exact in a regular graph and never zero.
+    np.fill_diagonal(H, own + (A * own[:, None] - H).sum(axis=1))
+    return H
+
+
+def build_topology(
+    kind: str, n_nodes: int, *, degree: int | None = None, seed: int = 0
+) -> Topology:
+    """Graph of a named kind, with Metropolis-Hastings weights.
+
+    Parameters
+    ----------
+    kind : str
+        - "circular": the paper's ring; each node is joined to `degree` neighbours on
+          either side (default 1; at the largest, ``n_nodes // 2``, it is complete).
+        - "geometric": random points in the unit square, joined within the smallest
+          radius that connects them and brings the mean degree to `degree`, if given.
+        - "regular": random expander in which all nodes have `degree` neighbours
+          (default 3, or 4 if `n_nodes` is odd; fewer if there are too few nodes).
+        - "path", "complete", "star" (node 0 is the hub); "hypercube" for powers of 2;
+          "grid" and "torus", as square as `n_nodes` allows.
+    n_nodes, degree, seed : int
+        `degree` is for the first three kinds; `seed` fixes the two random ones.
+
+    Examples
+    --------
+    >>> build_topology("circular", 20, degree=4).degrees[0]
+    8
+    """
+    if kind not in KINDS:
+        close = difflib.get_close_matches(str(kind).lower(), KINDS, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        rule = f"`kind` must be one of {', '.join(KINDS)}, got {kind!r}."
+        raise TopologyError(rule + hint)
+    n_nodes, seed = _whole("n_nodes", n_nodes, 1), _whole("seed", seed, 0)
+    takers = f"it is for {', '.join(_SCALED)} with two nodes or more"
+    rule = f"`degree` must be left out for {kind} with {n_nodes=}, got {degree!r}"
+    _demand(degree is None or (kind in _SCALED and n_nodes > 1), f"{rule}: {takers}.")
+    if kind in _FIXED:
+        return Topology(metropolis(_FIXED[kind](n_nodes)), kind)
+    name = kind if degree is None else f"{kind}(degree={degree})"
+    return Topology(metropolis(_SCALED[kind](n_nodes, degree, seed)), name)
+
+
+def from_graph(graph: nx.Graph) -> Topology:
+    """Any undirected networkx graph, with Metropolis-Hastings weights.
+
+    Nodes keep the graph's order; edge weights and parallel edges are ignored.
+
+    >>> from_graph(nx.petersen_graph()).diameter
+    2
+    """
+    rule = "`graph` must be a networkx.Graph (for a mixing matrix use `from_matrix`)"
+    _demand(isinstance(graph, nx.Graph), f"{rule}, got {type(graph).__name__}.")
+    return Topology(metropolis(graph), str(graph.name or "graph"))
+
+
+def from_matrix(H: ArrayLike) -> Topology:
+    """Your own mixing matrix; `Topology` lists the rules it must keep.
+
+    >>> from_matrix([[0.75, 0.25], [0.25, 0.75]]).spectral_gap
+    0.5
+    """
+    return Topology(_square("H", H), "matrix")
+
+
+def read_edge_list(path: str | Path, n_nodes: int) -> Topology:
+    """Graph from a text file, with Metropolis-Hastings weights.
+
+    The file is UTF-8 with an edge a line: two of the numbers 0..n_nodes-1, separated by
+    blanks or a comma. Blank lines, ``# comments`` and repeated edges are ignored.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "line.txt")
+    ...     _ = file.write_text("0 1  # the first link\\n1, 2\\n")
+    ...     read_edge_list(file, 3).edges()
+    [(0, 1), (1, 2)]
+    """
+    n_nodes, path = _whole("n_nodes", n_nodes, 1), Path(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")  # some editors put a mark in front
+    except (OSError, UnicodeError) as exc:
+        raise TopologyError(f"{path}: cannot be read as UTF-8 text: {exc}.") from exc
+    graph = nx.empty_graph(n_nodes)
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not (edge := line.partition("#")[0].strip()):
+            continue
+        came = f"got {edge[:60]!r} in {path}, line {number}."
+        match = _EDGE.fullmatch(edge)
+        if match is None:
+            rule = "An edge must be two whole numbers, blanks or a comma between them"
+            raise TopologyError(f"{rule}, {came}")
+        i, j = int(match[1]), int(match[2])
+        known = min(i, j) >= 0 and max(i, j) < n_nodes
+        _demand(known, f"Nodes must lie in 0..{n_nodes - 1} (`n_nodes`), {came}")
+        _demand(i != j, f"An edge must join two different nodes, {came}")
+        graph.add_edge(i, j)
+    try:
+        return Topology(metropolis(graph), path.stem)
+    except TopologyError as exc:  # in pieces
+        raise TopologyError(f"{path}: {exc}") from exc
+
+
+def _demand(kept: bool, message: str) -> None:
+    if not kept:
+        raise TopologyError(message)
+
+
+def _whole(name: str, value: object, low: int, high: int | None = None) -> int:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool):
+        raise TopologyError(f"`{name}` must be a whole number, got {value!r}.")
+    bounds = f"be at least {low}" if high is None else f"lie in {low}..{high}"
+    kept = low <= value and (high is None or value <= high)
+    _demand(bool(kept), f"`{name}` must {bounds}, got {value}.")
+    return int(value)
+
+
+def _square(name: str, value: object) -> Array:
+    """Copy of `value` as a float matrix of shape (M, M)."""
+    try:
+        raw = np.asarray(value)
+    except ValueError as exc:  # rows of different lengths
+        raise TopologyError(f"`{name}` must be square, got ragged rows.") from exc
+    rule = f"`{name}` must be a dense array of real numbers, got {type(value).__name__}"
+    _demand(raw.dtype.kind in "biuf", f"{rule} of {raw.dtype}.")
+    square = raw.ndim == 2 and raw.shape[0] == raw.shape[1] > 0
+    _demand(square, f"`{name}` must be square and not empty, got shape {raw.shape}.")
+    return raw.astype(np.float64)
+
+
+def _checked_mixing(H: Array) -> Array:
+    """Exactly symmetric copy of an `H` that keeps every rule."""
+    i, j = divmod(int(np.isfinite(H).argmin()), len(H))
+    rule = f"`H` must be finite, but H[{i}, {j}] is {H[i, j]}."
+    _demand(bool(np.isfinite(H[i, j])), f"{rule} Put 0 where there is no edge.")
+    i, j = divmod(int(H.argmin()), len(H))
+    rule = f"`H` must not be negative, but H[{i}, {j}] is {H[i, j]}."
+    _demand(H[i, j] >= 0, f"{rule} Weights are shares of a mean.")
+    i, j = divmod(int(np.abs(H - H.T).argmax()), len(H))
+    rule = f"`H` must be symmetric to {_SYMMETRY_TOL:g}, but H[{i}, {j}] is"
+    pair = f"{H[i, j]} and H[{j}, {i}] is {H[j, i]}. `metropolis` gives such weights."
+    _demand(abs(H[i, j] - H[j, i]) <= _SYMMETRY_TOL, f"{rule} {pair}")
+    i = int(H.diagonal().argmin())
+    rule = f"`H` must have a positive diagonal, but H[{i}, {i}] is 0."
+    _demand(H[i, i] > 0, f"{rule} `(H + I) / 2` would give each node a share.")
+    sums = H.sum(axis=1)
+    i = int(np.abs(sums - 1).argmax())
+    rule = f"`H` must have rows that sum to 1 within {_ROW_SUM_TOL:g}, but row {i} sums"
+    kept = bool(abs(sums[i] - 1) <= _ROW_SUM_TOL)
+    _demand(kept, f"{rule} to {sums[i]}. Put the difference on its diagonal.")
+    # A tiny entry without its mirror image would be a link that one end alone knows.
+    H = (H + H.T) / 2
+    n_parts, part = csgraph.connected_components(H > 0, directed=False)
+    node = int((part == np.bincount(part).argmin()).argmax())
+    rule = f"The graph must be connected, but has {n_parts} components; node {node} is"
+    _demand(n_parts == 1, f"{rule} in one of the smaller. Add an edge between them.")
+    return H
+
+
+def _adjacency(graph: nx.Graph) -> Array:
+    rule = "`graph` must be undirected. Pass `graph.to_undirected()`."
+    _demand(not graph.is_directed(), rule)
+    _demand(len(graph) > 0, "`graph` must have at least one node, got none.")
+    loop = next((repr(node) for node, _ in nx.selfloop_edges(graph)), "")
+    rule = "`graph` must have no self-loops, but node"
+    _demand(not loop, f"{rule} {loop} is joined to itself. Remove that edge.")
+    A: Array = np.sign(nx.to_numpy_array(graph, weight=None))  # parallel edges once
+    return A
+
+
+def _grid(n_nodes: int, *, periodic: bool = False) -> nx.Graph:
+    n_rows = max(r for r in range(1, math.isqrt(n_nodes) + 1) if n_nodes % r == 0)
+    return nx.grid_2d_graph(n_rows, n_nodes // n_rows, periodic=periodic)
+
+
+def _hypercube(n_nodes: int) -> nx.Graph:
+    power = n_nodes.bit_length() - 1
+    rule = f"`n_nodes` must be a power of two for a hypercube, got {n_nodes}."
+    _demand(n_nodes == 2**power, f"{rule} Near are {2**power} and {2 * 2**power}.")
+    return nx.hypercube_graph(power) if power else nx.empty_graph(1)
+
+
+def _circular(n_nodes: int, degree: int | None, seed: int) -> nx.Graph:
+    most = n_nodes // 2
+    sides = min(1, most) if degree is None else _whole("degree", degree, 1, most)
+    return nx.circulant_graph(n_nodes, range(1, sides + 1))
+
+
+def _geometric(n_nodes: int, degree: int | None, seed: int) -> nx.Graph:
+    between = squareform(pdist(np.random.default_rng(seed).random((n_nodes, 2))))
+    # The longest edge of the minimum spanning tree is the least radius that connects.
+    radius = csgraph.minimum_spanning_tree(between).data.max(initial=0.0)
+    if degree is not None:  # the M zeros of the diagonal come first in the order
+        n_links = n_nodes * _whole("degree", degree, 1, n_nodes - 1)
+        radius = max(radius, np.sort(between, axis=None)[n_nodes + n_links - 1])
+    return nx.from_numpy_array((between <= radius) & ~np.eye(n_nodes, dtype=np.bool_))
+
+
+def _regular(n_nodes: int, degree: int | None, seed: int) -> nx.Graph:
+    wanted = min(3 + n_nodes % 2, n_nodes - 1) if degree is None else degree
+    wanted = _whole("degree", wanted, min(2, n_nodes - 1), n_nodes - 1)
+    rule = f"`n_nodes` x `degree` must be even, got {n_nodes} x {wanted}."
+    _demand(n_nodes * wanted % 2 == 0, f"{rule} Change either by one.")
+    rng, others = random.Random(seed), n_nodes - 1 - wanted
+    if others < wanted:  # too dense to draw fast: draw the pairs that are no edges
+        return nx.complement(nx.random_regular_graph(others, n_nodes, seed=rng))
+    while True:
+        graph = nx.random_regular_graph(wanted, n_nodes, seed=rng)
+        if nx.is_connected(graph):
+            return graph
+
+
+_FIXED: dict[str, Callable[[int], nx.Graph]] = {
+    "path": nx.path_graph,
+    "star": lambda n_nodes: nx.star_graph(n_nodes - 1),
+    "complete": nx.complete_graph,
+    "grid": _grid,
+    "torus": lambda n_nodes: _grid(n_nodes, periodic=True),
+    "hypercube": _hypercube,
+}
+_SCALED: dict[str, Callable[[int, int | None, int], nx.Graph]] = {
+    "circular": _circular,
+    "geometric": _geometric,
+    "regular": _regular,
+}
+KINDS: tuple[str, ...] = (*_SCALED, *_FIXED)
+"""What `build_topology` can build."""

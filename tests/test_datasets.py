@@ -1,0 +1,608 @@
+from __future__ import annotations
+
+import os
+import socket
+import warnings
+from http.client import IncompleteRead
+from pathlib import Path
+from urllib.error import URLError
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn.datasets
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.model_selection import train_test_split
+
+from dssfn.datasets import (
+    BUILTIN_NAMES,
+    KNOWN_NAMES,
+    Dataset,
+    fetch,
+    fetch_openml_dataset,
+    load,
+    load_dataset,
+    registry,
+    split,
+)
+from dssfn.errors import DataError, PlanError
+
+REAL = Path(
+    os.environ.get("DSSFN_DATA_DIR")
+    or Path(__file__).resolve().parents[2] / "shared" / "datasets"
+)
+ARRAYS = ("X_train", "y_train", "X_test", "y_test")
+
+
+@pytest.fixture(autouse=True)
+def offline(monkeypatch, tmp_path):
+    """No folder of data, an empty cache, and an OpenML that does not answer."""
+
+    def unreachable(**_):
+        raise URLError("no route to host")
+
+    monkeypatch.delenv("DSSFN_DATA_DIR", raising=False)
+    monkeypatch.setenv("DSSFN_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(sklearn.datasets, "fetch_openml", unreachable)
+
+
+@pytest.fixture
+def openml(monkeypatch):
+    """Let OpenML answer with a frame and a target; returns what it was asked for."""
+
+    def answer(frame, target):
+        asked = []
+
+        def give(**which):
+            asked.append(which)
+            return sklearn.utils.Bunch(data=frame, target=target)
+
+        monkeypatch.setattr(sklearn.datasets, "fetch_openml", give)
+        return asked
+
+    return answer
+
+
+def toy(n_train=6, n_test=4, n_features=3):
+    rng = np.random.default_rng(0)
+    return {
+        "X_train": rng.normal(size=(n_train, n_features)),
+        "y_train": np.arange(n_train) % 2,
+        "X_test": rng.normal(size=(n_test, n_features)),
+        "y_test": np.arange(n_test) % 2,
+    }
+
+
+def save(path, **arrays):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    np.savez(path, **arrays)
+    return path
+
+
+def assert_equal(one, two):
+    for name in ARRAYS:
+        assert np.array_equal(getattr(one, name), getattr(two, name)), name
+    assert one.feature_names == two.feature_names
+
+
+# scikit-learn's sets and the split
+
+
+@pytest.mark.parametrize(
+    ("name", "n_samples", "n_features", "n_classes"),
+    [
+        ("digits", 1797, 64, 10),
+        ("wine", 178, 13, 3),
+        ("breast_cancer", 569, 30, 2),
+        ("iris", 150, 4, 3),
+    ],
+)
+def test_builtin_sets_need_nothing(name, n_samples, n_features, n_classes):
+    data = load_dataset(name)
+    assert name in BUILTIN_NAMES
+    assert data.name == name
+    assert len(data.X_train) + len(data.X_test) == n_samples
+    assert data.X_train.shape[1] == n_features == len(data.feature_names)
+    assert all(isinstance(feature, str) for feature in data.feature_names)
+    assert data.X_train.dtype == data.X_test.dtype == np.float64
+    assert set(data.y_train) == set(data.y_test) == set(range(n_classes))
+
+
+def test_the_split_is_that_of_scikit_learn():
+    X, y = sklearn.datasets.load_iris(return_X_y=True)
+    expected = train_test_split(X, y, test_size=0.3, random_state=7, stratify=y)
+    data = load_dataset("iris", test_size=0.3, seed=7)
+    got = (data.X_train, data.X_test, data.y_train, data.y_test)
+    assert all(np.array_equal(a, b) for a, b in zip(got, expected, strict=True))
+
+
+def test_the_seed_decides_the_split():
+    assert_equal(load_dataset("wine", seed=2**40), load_dataset("wine", seed=2**40))
+    one, two = load_dataset("wine", seed=0), load_dataset("wine", seed=1)
+    assert not np.array_equal(one.X_test, two.X_test)
+
+
+@settings(derandomize=True, deadline=None, max_examples=50)
+@given(
+    labels=st.lists(st.integers(0, 3), min_size=8, max_size=60),
+    test_size=st.floats(0.1, 0.5),
+    seed=st.integers(0, 2**63 - 1),
+)
+def test_a_split_keeps_every_sample_once_and_classes_in_proportion(
+    labels, test_size, seed
+):
+    y = np.array([0, 0, 1, 1, *labels])
+    X = np.arange(len(y), dtype=float)[:, None]
+    data = split("law", X, y, test_size=test_size, seed=seed)
+    rows = np.concatenate([data.X_train, data.X_test])[:, 0].astype(int)
+    assert np.array_equal(np.sort(rows), np.arange(len(y)))
+    assert np.array_equal(y[rows], np.concatenate([data.y_train, data.y_test]))
+    counts = np.bincount(y)
+    counts = counts[counts > 0]
+    if counts.min() >= 2 and len(data.y_test) >= len(counts):
+        expected = np.bincount(y) * len(data.y_test) / len(y)
+        got = np.bincount(data.y_test, minlength=len(expected))
+        assert np.abs(got - expected).max() < 2
+
+
+def test_a_class_too_rare_to_stratify_is_split_at_random():
+    y = np.array([0] * 10 + [1] * 10 + [2])
+    data = split("rare", np.zeros((21, 1)), y, test_size=0.25, seed=0)
+    assert len(data.y_test) == 6
+
+
+@pytest.mark.parametrize("test_size", [0, 1, -0.1, 1.5, float("nan"), "half"])
+def test_the_test_share_must_lie_between_0_and_1(test_size):
+    with pytest.raises(PlanError, match="`test_size` must lie between 0 and 1"):
+        load_dataset("iris", test_size=test_size)
+    with pytest.raises(PlanError, match="`test_size` must lie between 0 and 1"):
+        load("missing.csv", test_size=test_size)
+
+
+@pytest.mark.parametrize("seed", [-1, 0.5, True])
+def test_the_seed_must_be_a_whole_number(seed):
+    with pytest.raises(PlanError, match="`seed` must be a whole number"):
+        load_dataset("iris", seed=seed)
+
+
+def test_a_split_must_leave_a_training_sample():
+    with pytest.raises(DataError, match="leaves no training sample of 1"):
+        split("one", np.zeros((1, 1)), np.zeros(1), test_size=0.5, seed=0)
+
+
+# Folders of NPZ files
+
+
+def test_a_name_is_looked_up_in_the_data_folder_first(tmp_path, monkeypatch):
+    for place, shift in (("given", 1), ("environment", 2), ("cache", 3)):
+        arrays = toy()
+        arrays["X_train"] = arrays["X_train"] * 0 + shift
+        save(tmp_path / place / "toy.npz", **arrays)
+    assert load_dataset("toy").X_train[0, 0] == 3
+    monkeypatch.setenv("DSSFN_DATA_DIR", str(tmp_path / "environment"))
+    assert load_dataset("toy").X_train[0, 0] == 2
+    assert load_dataset("toy", data_dir=tmp_path / "given").X_train[0, 0] == 1
+    monkeypatch.setenv("DSSFN_DATA_DIR", str(tmp_path / "gone"))
+    assert load_dataset("toy").X_train[0, 0] == 3
+
+
+@pytest.mark.parametrize(
+    ("variables", "folder"),
+    [
+        ({"DSSFN_CACHE_DIR": "a", "XDG_CACHE_HOME": "b"}, "a"),
+        ({"DSSFN_CACHE_DIR": "", "XDG_CACHE_HOME": "b"}, "b/dssfn"),
+        ({"DSSFN_CACHE_DIR": "", "XDG_CACHE_HOME": ""}, "home/.cache/dssfn"),
+    ],
+)
+def test_the_cache_folder_follows_the_environment(
+    tmp_path, monkeypatch, variables, folder
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Path, "home", lambda: tmp_path / "home")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    save(tmp_path / folder / "toy.npz", **toy())
+    assert load_dataset("toy").X_train.shape == (6, 3)
+
+
+@pytest.mark.parametrize("name", ["mnist", "norb_subset3"])
+def test_pixels_become_fractions_of_255(tmp_path, name):
+    arrays = toy() | {
+        "X_train": np.full((6, 3), 255, dtype=np.uint8),
+        "X_test": np.full((4, 3), 51, dtype=np.uint8),
+    }
+    save(tmp_path / f"{name}.npz", **arrays)
+    save(tmp_path / "other.npz", **arrays)
+    data = load_dataset(name, data_dir=tmp_path)
+    assert np.array_equal(data.X_train, np.ones((6, 3)))
+    assert np.array_equal(data.X_test, np.full((4, 3), 0.2))
+    assert load_dataset("other", data_dir=tmp_path).X_train.max() == 255
+
+
+def test_labels_become_int64_and_features_float64(tmp_path):
+    arrays = toy()
+    arrays = {name: values.astype(np.float16) for name, values in arrays.items()}
+    data = load(str(save(tmp_path / "toy.npz", **arrays)))
+    assert data.X_train.dtype == np.float64
+    assert data.y_train.dtype == data.y_test.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"y_test": None}, "no array `y_test`, only `X_train`"),
+        ({"y_train": np.arange(5)}, "`X_train` and `y_train` must have as many rows"),
+        ({"X_test": np.zeros((4, 2))}, "as many columns, got 3 and 2"),
+        ({"X_train": np.zeros((6, 3, 1))}, "`X_train` must be a matrix"),
+        ({"X_test": np.full((4, 3), np.nan)}, "row 1, column 1 of `X_test`"),
+        ({"y_train": np.zeros(6)}, r"at least two classes, got \[0\]"),
+        ({"y_test": np.full(4, 0.5)}, "needs class labels"),
+        ({"feature_names": np.array(["a"])}, "name all 3 features, got 1"),
+    ],
+)
+def test_a_set_with_wrong_arrays_is_refused(tmp_path, change, message):
+    arrays = {k: v for k, v in (toy() | change).items() if v is not None}
+    save(tmp_path / "toy.npz", **arrays)
+    with pytest.raises(DataError, match=message) as caught:
+        load_dataset("toy", data_dir=tmp_path)
+    assert "toy" in str(caught.value)
+
+
+def test_a_data_folder_that_is_given_must_exist(tmp_path):
+    with pytest.raises(DataError, match="`data_dir` must be an existing folder"):
+        load_dataset("iris", data_dir=tmp_path / "gone")
+
+
+def test_an_unknown_name_says_what_was_tried_and_what_is_near(tmp_path):
+    save(tmp_path / "plants.npz", **toy())
+    for name, near in (("vowle", "vowel"), ("digit", "digits"), ("plnts", "plants")):
+        with pytest.raises(DataError) as caught:
+            load_dataset(name, data_dir=tmp_path)
+        message = str(caught.value)
+        assert "\n" not in message
+        for words in (
+            f"`{name}`",
+            "digits, wine, breast_cancer, iris need nothing",
+            f"`{tmp_path}`",
+            f"{tmp_path / 'cache'}",
+            "OpenML",
+            "no route to host",
+            "`data_dir`",
+            f"Did you mean `{near}`?",
+        ):
+            assert words in message
+    with pytest.raises(DataError, match="none is set"):
+        load_dataset("plants")
+
+
+@pytest.mark.parametrize("name", ["", "a b", "../iris", ".hidden", "a\\b", "a/b"])
+def test_a_name_that_could_be_a_path_is_refused(name):
+    for function in (load_dataset, fetch_openml_dataset):
+        with pytest.raises(DataError, match="name of a data set must consist"):
+            function(name)
+
+
+def test_known_names_are_those_without_a_file():
+    assert set(KNOWN_NAMES) == {*BUILTIN_NAMES, *fetch.RECIPES}
+
+
+# Files
+
+
+@pytest.fixture
+def flowers(tmp_path):
+    """A CSV file of forty samples in two classes."""
+    frame = pd.DataFrame({"u": np.arange(40.0), "v": 1.0, "kind": ["a", "b"] * 20})
+    frame.to_csv(tmp_path / "flowers.csv", index=False)
+    return tmp_path / "flowers.csv"
+
+
+def test_a_file_is_split_by_class(flowers):
+    data = load(str(flowers), target="kind", test_size=0.2, seed=3)
+    assert data.name == "flowers.csv"
+    assert data.X_train.shape == (32, 2)
+    assert sorted(data.y_test) == ["a"] * 4 + ["b"] * 4
+    assert data.feature_names == ("u", "v")
+    again = load(str(flowers), target="kind", test_size=0.2, seed=3)
+    assert_equal(data, again)
+
+
+def test_a_test_file_takes_the_place_of_the_split(flowers, tmp_path):
+    frame = pd.DataFrame({"kind": ["b", "c"], "v": [1.0, 2.0], "u": [3.0, 4.0]})
+    frame.to_parquet(tmp_path / "test.parquet")
+    data = load(str(flowers), target="kind", test_file=tmp_path / "test.parquet")
+    assert data.X_train.shape == (40, 2)
+    assert data.X_test.tolist() == [[3, 1], [4, 2]]
+    assert data.y_test.tolist() == ["b", "c"]
+
+
+def test_a_test_file_with_other_labels_is_refused(flowers, tmp_path):
+    (tmp_path / "t.csv").write_text("u,v,kind\n1,1,0\n")
+    with pytest.raises(DataError, match=r"No label of `t.csv` occurs.*0 against 'a'"):
+        load(str(flowers), target="kind", test_file=tmp_path / "t.csv")
+
+
+def test_a_test_file_without_a_feature_is_refused(flowers, tmp_path):
+    (tmp_path / "t.csv").write_text("u,kind\n1,a\n")
+    with pytest.raises(DataError, match=r"`t.csv` has no column `v`"):
+        load(str(flowers), target="kind", test_file=tmp_path / "t.csv")
+
+
+def test_a_csv_file_needs_a_target(flowers):
+    with pytest.raises(DataError, match=r"`target` must name.*`u`, `v`, `kind`"):
+        load(str(flowers))
+
+
+def test_a_users_npz_needs_no_target(tmp_path):
+    path = save(tmp_path / "mine.npz", X=np.eye(8), y=np.arange(8) % 2)
+    assert load(str(path)).X_test.shape == (2, 8)
+
+
+def test_an_npz_with_its_own_split_keeps_it(tmp_path):
+    arrays = toy()
+    data = load(str(save(tmp_path / "toy.npz", **arrays)), test_size=0.9)
+    for name in ARRAYS:
+        assert np.array_equal(getattr(data, name), arrays[name])
+
+
+def test_one_class_is_refused(tmp_path):
+    (tmp_path / "t.csv").write_text("a,y\n1,x\n2,x\n3,x\n")
+    with pytest.raises(DataError, match=r"at least two classes, got \['x'\]"):
+        load(str(tmp_path / "t.csv"), target="y")
+
+
+def test_what_only_a_file_can_have_is_refused_for_names(tmp_path):
+    with pytest.raises(PlanError, match="`target` must be left out: `iris`"):
+        load("iris", target="species")
+    with pytest.raises(PlanError, match="`test_file` must be left out: `iris`"):
+        load("iris", test_file="t.csv")
+    path = save(tmp_path / "toy.npz", **toy())
+    with pytest.raises(PlanError, match=r"`toy.npz` is already split"):
+        load(str(path), target="y")
+
+
+def test_a_source_is_a_path_if_it_looks_like_one(flowers, monkeypatch):
+    monkeypatch.chdir(flowers.parent)
+    assert load("flowers.csv", target="kind").name == "flowers.csv"
+    assert load("iris").name == "iris"
+    with pytest.raises(DataError, match=r"does not exist. Did you mean `flowers.csv`"):
+        load("flower.csv", target="kind")
+    with pytest.raises(DataError, match="nor does its folder"):
+        load("folder/iris")
+    (flowers.parent / "plain").write_text("a,y\n1,2\n")
+    with pytest.raises(DataError, match="must end in one of"):
+        load("plain", target="y")
+
+
+# OpenML
+
+
+def vowel_frame(speaker):
+    """The 990 samples of vowel in file order, with made-up features."""
+    n_speakers = np.repeat(np.arange(15), 66)
+    frame = pd.DataFrame({f"Feature_{i}": np.arange(990.0) + i for i in range(10)})
+    frame.insert(0, "Train_or_Test", pd.Categorical(["Train"] * 990))
+    frame.insert(1, "Speaker_Number", speaker(n_speakers))
+    frame.insert(2, "Sex", pd.Categorical(["Male"] * 990))
+    words = [
+        "hid",
+        "hId",
+        "hEd",
+        "hAd",
+        "hYd",
+        "had",
+        "hOd",
+        "hod",
+        "hUd",
+        "hud",
+        "hed",
+    ]
+    return frame, pd.Series(words * 90, name="Class", dtype="category")
+
+
+def names_out_of_order(numbers):
+    return pd.Categorical([f"{'zyxwvutsrqponml'[n]}name" for n in numbers])
+
+
+@pytest.mark.parametrize(
+    "speaker",
+    [
+        lambda numbers: numbers,
+        lambda numbers: pd.Categorical(numbers.astype(str)),
+        names_out_of_order,
+    ],
+)
+def test_vowel_is_split_by_speaker_and_keeps_ten_features(speaker):
+    data = fetch.convert("vowel", *vowel_frame(speaker))
+    assert data.feature_names == tuple(f"Feature_{i}" for i in range(10))
+    assert np.array_equal(data.X_train[:, 0], np.arange(528))
+    assert np.array_equal(data.X_test[:, 0], np.arange(528, 990))
+    assert data.y_train[:12].tolist() == [*range(11), 0]
+    assert np.bincount(data.y_test).tolist() == [42] * 11
+
+
+def test_vowel_without_speakers_is_refused():
+    frame, target = vowel_frame(lambda numbers: numbers)
+    with pytest.raises(DataError, match="no column of speakers"):
+        fetch.convert("vowel", frame.drop(columns="Speaker_Number"), target)
+
+
+@pytest.mark.parametrize(
+    ("name", "n_train", "labels", "n_classes"),
+    [
+        ("satimage", 4435, ["7.", "1.", "2.", "3.", "4.", "5."], 6),
+        ("letter", 13333, [chr(ord("Z") - i) for i in range(26)], 26),
+        ("mnist", 60000, [str(9 - i) for i in range(10)], 10),
+    ],
+)
+def test_recipes_train_on_the_first_rows_with_sorted_class_ids(
+    name, n_train, labels, n_classes
+):
+    n_rows = n_train + 100
+    target = pd.Series((labels * (n_rows // len(labels) + 1))[:n_rows], name="class")
+    frame = pd.DataFrame({"f": np.arange(n_rows)})
+    data = fetch.convert(name, frame, target.astype("category"))
+    assert data.X_train.shape == (n_train, 1)
+    assert np.array_equal(data.X_test[:, 0], np.arange(n_train, n_rows))
+    assert set(data.y_train.tolist()) == set(range(n_classes))
+    order = sorted(labels)
+    expected = [order.index(label) for label in labels]
+    assert data.y_train[: len(labels)].tolist() == expected
+
+
+@pytest.mark.parametrize("n_rows", [4435, 100])
+def test_a_recipe_refuses_a_set_of_another_size(n_rows):
+    target = pd.Series(np.arange(n_rows) % 6, name="class")
+    with pytest.raises(DataError, match="not the known set: expected 4435"):
+        fetch.convert("satimage", pd.DataFrame({"f": np.zeros(n_rows)}), target)
+
+
+def other_frame():
+    frame = pd.DataFrame({"a": np.arange(20), "b": np.linspace(0, 1, 20), "c": True})
+    return frame, pd.Series(["x", "y"] * 10, name="class", dtype="category")
+
+
+def test_other_sets_are_split_70_to_30_by_class():
+    data = fetch.convert("other", *other_frame())
+    assert data.X_train.shape == (14, 3)
+    assert sorted(data.y_test) == ["x"] * 3 + ["y"] * 3
+    assert data.feature_names == ("a", "b", "c")
+    assert_equal(data, fetch.convert("other", *other_frame()))
+
+
+def test_numbers_given_as_text_are_whole_labels():
+    frame, _ = other_frame()
+    data = fetch.convert("other", frame, pd.Series(["1", "2"] * 10, name="class"))
+    assert data.y_train.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda f, t: (f.assign(d="red"), t), "column `d` is of type"),
+        (lambda f, t: (f.mask(f["a"] == 3), t), "row 4, column 1 of `X`"),
+        (lambda f, t: (f, t.mask(t.index == 5)), "row 6: the target `class` is miss"),
+        (lambda f, t: (f, None), "must have one target"),
+        (lambda f, t: (f, t.to_frame()), "must have one target"),
+        (lambda f, t: (f, f["b"]), "classification needs class labels"),
+    ],
+)
+def test_sets_that_do_not_fit_are_refused(damage, message):
+    frame, target = other_frame()
+    with pytest.raises(DataError, match=message) as caught:
+        fetch.convert("other", *damage(frame[["a", "b"]], target))
+    assert "other of OpenML" in str(caught.value)
+
+
+def test_a_set_from_openml_is_kept_in_the_cache(openml, tmp_path):
+    frame, target = other_frame()
+    asked = openml(frame, target)
+    first = load_dataset("other")
+    second = load_dataset("other")
+    assert [which["name"] for which in asked] == ["other"]
+    assert_equal(first, second)
+    assert first.feature_names == ("a", "b", "c")
+    assert [path.name for path in (tmp_path / "cache").iterdir()] == ["other.npz"]
+
+
+def test_pixels_from_openml_are_scaled_once(openml, tmp_path):
+    n_rows = 60010
+    pixels = pd.DataFrame({"p": np.arange(n_rows) % 256})
+    asked = openml(pixels, pd.Series(np.arange(n_rows) % 10, name="class"))
+    first, second = load_dataset("mnist"), load_dataset("mnist")
+    assert [which["data_id"] for which in asked] == [554]
+    assert first.X_train.max() == 1
+    assert_equal(first, second)
+    with np.load(tmp_path / "cache" / "mnist.npz") as stored:
+        assert stored["X_train"].dtype == np.uint8
+
+
+def test_a_cache_that_cannot_be_written_is_a_warning(openml, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("DSSFN_CACHE_DIR", str(tmp_path / "file"))
+    openml(*other_frame())
+    with pytest.warns(UserWarning, match="could not be kept.*DSSFN_CACHE_DIR"):
+        assert load_dataset("other").X_train.shape == (14, 3)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "words"),
+    [
+        (URLError("no route to host"), "no route to host"),
+        (TimeoutError("timed out"), "timed out"),
+        (ValueError("No active dataset other found."), "No active dataset other found"),
+        (IncompleteRead(b""), "IncompleteRead"),
+        (ImportError("pandas"), "pip install pandas"),
+    ],
+)
+def test_trouble_with_openml_is_a_data_error(monkeypatch, trouble, words):
+    def fail(**_):
+        raise trouble
+
+    monkeypatch.setattr(sklearn.datasets, "fetch_openml", fail)
+    with pytest.raises(DataError, match=words) as caught:
+        fetch_openml_dataset("other")
+    assert "\n" not in str(caught.value)
+
+
+def test_downloads_give_up_and_do_not_chatter(monkeypatch):
+    def fail(**_):
+        assert socket.getdefaulttimeout() == 30
+        warnings.warn("A network error occurred while downloading. Retrying...")  # noqa: B028
+        raise URLError("no route to host")
+
+    monkeypatch.setattr(sklearn.datasets, "fetch_openml", fail)
+    before = socket.getdefaulttimeout()
+    with pytest.raises(DataError, match="OpenML did not give `other`"):
+        fetch_openml_dataset("other")
+    assert socket.getdefaulttimeout() == before
+
+
+# The paper's sets, where they are at hand
+
+
+@pytest.fixture(scope="module")
+def real():
+    """Load a real set once."""
+    loaded: dict[str, Dataset] = {}
+
+    def get(name):
+        if not (REAL / f"{name}.npz").is_file():
+            pytest.skip(f"{name}.npz is not in the data folder")
+        if name not in loaded:
+            loaded[name] = registry.load_dataset(name, data_dir=REAL)
+        return loaded[name]
+
+    return get
+
+
+@pytest.mark.parametrize(
+    ("name", "n_train", "n_test", "n_features", "n_classes", "low", "high"),
+    [
+        ("vowel", 528, 462, 10, 11, -6, 6),
+        ("satimage", 4435, 2000, 36, 6, 27, 157),
+        ("letter", 13333, 6667, 16, 26, 0, 15),
+        ("mnist", 60000, 10000, 784, 10, 0, 1),
+    ],
+)
+def test_real_sets_have_the_papers_sizes(
+    real, name, n_train, n_test, n_features, n_classes, low, high
+):
+    data = real(name)
+    assert data.X_train.shape == (n_train, n_features)
+    assert data.X_test.shape == (n_test, n_features)
+    assert data.X_train.dtype == data.X_test.dtype == np.float64
+    assert data.y_train.dtype == data.y_test.dtype == np.int64
+    assert set(data.y_train.tolist()) == set(range(n_classes))
+    assert set(data.y_test.tolist()) == set(range(n_classes))
+    for X in (data.X_train, data.X_test):
+        assert low <= X.min() < X.max() <= high
+
+
+def test_real_vowel_lists_classes_in_the_order_that_the_download_assumes(real):
+    assert real("vowel").y_train[:11].tolist() == list(range(11))
+
+
+def test_a_real_set_is_the_same_by_path_and_by_name(real):
+    assert_equal(real("vowel"), load(str(REAL / "vowel.npz")))

@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from dssfn import DSSFNClassifier, SSFNClassifier
+from dssfn.errors import DataError, PlanError, TopologyError
+from dssfn.topology import build_topology
+
+SMALL = {"n_layers": 2, "width": 30, "random_state": 0}
+
+
+@parametrize_with_checks(
+    [
+        SSFNClassifier(n_layers=2, width=30),
+        SSFNClassifier(n_layers=2, width=30, preset="paper", n_iter=20),
+        DSSFNClassifier(n_nodes=3, n_layers=2, width=30),
+        DSSFNClassifier(n_nodes=4, n_layers=1, width=30, solver="admm", n_iter=20),
+    ]
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return train_test_split(X, y, random_state=0, stratify=y)
+
+
+@pytest.mark.parametrize("partition", ["iid", "by-class", "dirichlet:0.1"])
+def test_decentralised_model_is_the_centralised_one_however_split(digits, partition):
+    X, X_test, y, _ = digits
+    settings = {"n_layers": 3, "width": 200, "random_state": 1}
+    one = SSFNClassifier(**settings).fit(X, y)
+    many = DSSFNClassifier(n_nodes=7, partition=partition, **settings).fit(X, y)
+    difference = np.linalg.norm(one.network_.output - many.network_.output)
+    # Averages to 1e-12, amplified by the layers' condition.
+    assert difference <= 1e-8 * np.linalg.norm(one.network_.output)
+    assert many.node_spread_ <= 1e-9
+    np.testing.assert_array_equal(one.predict(X_test), many.predict(X_test))
+
+
+def test_digits_are_learned(digits):
+    X, X_test, y, y_test = digits
+    model = DSSFNClassifier(n_nodes=5, n_layers=3, width=300, random_state=0)
+    assert model.fit(X, y).score(X_test, y_test) > 0.96
+
+
+def test_same_seed_same_bits_and_another_seed_another_network(digits):
+    X, _, y, _ = digits
+    fits = [
+        DSSFNClassifier(n_nodes=5, n_layers=2, width=100, random_state=s).fit(X, y)
+        for s in (3, 3, 4)
+    ]
+    bits = [fit.network_.output.tobytes() for fit in fits]
+    assert bits[0] == bits[1] != bits[2]
+
+
+def test_probabilities_follow_the_predictions_and_are_calibrated_enough(digits):
+    X, X_test, y, y_test = digits
+    model = SSFNClassifier(n_layers=3, width=300, random_state=0).fit(X, y)
+    P = model.predict_proba(X_test)
+    np.testing.assert_allclose(P.sum(axis=1), 1, rtol=1e-12)
+    assert P.min() > 0
+    np.testing.assert_array_equal(model.classes_[P.argmax(1)], model.predict(X_test))
+    assert log_loss(y_test, P) < 0.25
+
+
+def test_two_classes_have_one_decision_value():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = SSFNClassifier(**SMALL).fit(X, y)
+    decision = model.decision_function(X)
+    assert decision.shape == (len(y),)
+    np.testing.assert_array_equal(model.predict(X), (decision > 0).astype(int))
+
+
+def test_grid_search_over_a_pipeline():
+    X, y = load_iris(return_X_y=True)
+    pipe = make_pipeline(MinMaxScaler(), DSSFNClassifier(n_nodes=3, **SMALL))
+    grid = {
+        "dssfnclassifier__width": np.array([10, 40]),
+        "dssfnclassifier__alpha": [1, 2],
+    }
+    search = GridSearchCV(pipe, grid, cv=3).fit(X, y)
+    assert search.best_score_ > 0.9
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_data_frames_keep_their_column_names(frame):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    X = frame({name.split(" (")[0]: X[name].to_numpy() for name in X.columns})
+    labels = np.array(["setosa", "versicolor", "virginica"])[y]
+    model = SSFNClassifier(**SMALL).fit(X, labels)
+    assert model.network_.plan.feature_names[0] == "sepal length"
+    assert set(model.predict(X)) == set(labels)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(X[list(X.columns)[::-1]])
+
+
+def test_any_networkx_graph_serves_as_topology():
+    X, y = load_iris(return_X_y=True)
+    graph = nx.petersen_graph()
+    model = DSSFNClassifier(n_nodes=10, topology=graph, **SMALL).fit(X, y)
+    assert model.score(X, y) > 0.9
+    with pytest.raises(TopologyError, match="n_nodes"):
+        DSSFNClassifier(n_nodes=9, topology=graph, **SMALL).fit(X, y)
+
+
+def test_paper_preset_leaves_explicit_settings_alone():
+    X, y = load_iris(return_X_y=True)
+    model = DSSFNClassifier(n_nodes=3, preset="paper", gain=2.0, **SMALL).fit(X, y)
+    plan = model.network_.plan
+    assert (plan.solver, plan.standardize, plan.gain) == ("admm", False, 2.0)
+    assert model.history_[-1].iterations == 100 + 1  # one more to agree on mu
+
+
+def test_history_and_traffic_are_reported():
+    X, y = load_iris(return_X_y=True)
+    model = DSSFNClassifier(n_nodes=4, n_rounds=5, **SMALL).fit(X, y)
+    assert [record.layer for record in model.history_] == [0, 1, 2]
+    # Two averagings for the scaling, one per layer, one for the last layer's cost.
+    assert model.traffic_.rounds == 5 * (2 + 3 + 1)
+
+
+def test_constant_columns_and_zero_samples_work():
+    X, y = load_iris(return_X_y=True)
+    X = np.hstack([X, np.full((150, 1), 7.25), np.zeros((150, 1))])
+    X[0] = 0
+    for preset in (None, "paper"):
+        model = DSSFNClassifier(n_nodes=3, preset=preset, **SMALL).fit(X, y)
+        assert np.isfinite(model.decision_function(X)).all()
+        assert model.node_spread_ < 1e-9
+
+
+def test_a_node_may_hold_one_sample_of_one_class():
+    X, y = load_iris(return_X_y=True)
+    nodes = np.zeros(150, dtype=int)
+    nodes[0] = 1
+    model = DSSFNClassifier(n_nodes=2, partition=nodes, **SMALL).fit(X, y)
+    one = SSFNClassifier(**SMALL).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), one.predict(X))
+
+
+def test_an_estimator_from_a_network_predicts_the_same():
+    X, y = load_iris(return_X_y=True)
+    model = DSSFNClassifier(n_nodes=3, **SMALL).fit(X, y)
+    again = DSSFNClassifier.from_network(model.network_)
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert again.get_params()["width"] == 30
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "word"),
+    [
+        ({"width": 0}, PlanError, "width"),
+        ({"n_layers": -1}, PlanError, "n_layers"),
+        ({"alpha": 0.0}, PlanError, "alpha"),
+        ({"gain": -1.0}, PlanError, "gain"),
+        ({"solver": "magic"}, PlanError, "solver"),
+        ({"consensus": "magic"}, PlanError, "consensus"),
+        ({"tol": 2.0}, PlanError, "tol"),
+        ({"n_rounds": 0}, PlanError, "n_rounds"),
+        ({"n_iter": 1.5}, PlanError, "n_iter"),
+        ({"mu_input": float("nan")}, PlanError, "mu_input"),
+        ({"preset": "papper"}, PlanError, "preset"),
+        ({"random_state": -1}, PlanError, "seed"),
+        ({"n_nodes": 0}, TopologyError, "n_nodes"),
+        ({"n_nodes": 151}, DataError, "n_samples=150"),
+        ({"degree": 3}, TopologyError, "degree"),
+        ({"topology": "ring"}, TopologyError, "circular"),
+        ({"partition": "by_class"}, PlanError, "by-class"),
+    ],
+)
+def test_wrong_settings_are_named(settings, error, word):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(error, match=word):
+        DSSFNClassifier(**{"n_nodes": 4, **SMALL, **settings}).fit(X, y)
+
+
+def test_a_single_class_is_refused():
+    with pytest.raises(DataError, match="two classes"):
+        SSFNClassifier(**SMALL).fit(np.ones((4, 2)), [1, 1, 1, 1])
+
+
+def test_a_prepared_topology_is_taken_as_it_is():
+    X, y = load_iris(return_X_y=True)
+    star = build_topology("star", 4)
+    assert DSSFNClassifier(4, topology=star, **SMALL).fit(X, y).score(X, y) > 0.9

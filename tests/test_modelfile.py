@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import contextlib
+import json
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from dssfn import modelfile
+from dssfn.errors import ModelFileError
+from dssfn.modelfile import load_network, save_network
+from tests.test_network import network
+
+
+@pytest.fixture
+def path(tmp_path):
+    save_network(network(), tmp_path / "model.safetensors")
+    return tmp_path / "model.safetensors"
+
+
+def metadata(path):
+    head = path.read_bytes()
+    size = int.from_bytes(head[:8], "little")
+    return json.loads(head[8 : 8 + size])["__metadata__"]
+
+
+def rewrite(path, *, tensors=None, **changes):
+    meta = {**metadata(path), **changes}
+    save_file(tensors or load_file(path), path, meta)
+
+
+def test_a_saved_network_comes_back_bit_for_bit(path):
+    saved, loaded = network(), load_network(path)
+    assert loaded.plan == saved.plan
+    for mine, other in zip(loaded.outputs, saved.outputs, strict=True):
+        np.testing.assert_array_equal(mine, other)
+    X = np.random.default_rng(0).normal(size=(3, 5))
+    np.testing.assert_array_equal(loaded.scores(X), saved.scores(X))
+
+
+@pytest.mark.parametrize("classes", [(0, 1), ("no", "yes"), (False, True), (0.5, 2.5)])
+def test_class_labels_keep_their_type(tmp_path, classes):
+    net = network()
+    plan = net.plan.replace(classes=classes, feature_names=("x", "y", "z"))
+    save_network(type(net)(plan, net.outputs, net.shift, net.scale), tmp_path / "m")
+    loaded = load_network(tmp_path / "m").plan
+    assert loaded.classes == classes
+    assert [type(c) for c in loaded.classes] == [type(c) for c in classes]
+    assert loaded.feature_names == ("x", "y", "z")
+
+
+def test_every_cut_of_the_file_is_refused(path):
+    content = path.read_bytes()
+    for size in (0, 1, 7, 8, 100, len(content) // 2, len(content) - 1):
+        path.write_bytes(content[:size])
+        with pytest.raises(ModelFileError, match="damaged"):
+            load_network(path)
+
+
+def test_a_flipped_byte_never_escapes_as_another_error(path):
+    content = path.read_bytes()
+    for position in range(0, 1200, 7):
+        changed = bytearray(content)
+        changed[position] ^= 0x55
+        path.write_bytes(changed)
+        with contextlib.suppress(ModelFileError):
+            load_network(path)
+
+
+def test_a_foreign_safetensors_file_is_refused(tmp_path):
+    save_file({"weight": np.ones(3)}, tmp_path / "other.safetensors")
+    with pytest.raises(ModelFileError, match="not a dssfn model"):
+        load_network(tmp_path / "other.safetensors")
+
+
+def test_a_newer_version_asks_for_an_update(path):
+    rewrite(path, version=str(modelfile.VERSION + 1))
+    with pytest.raises(ModelFileError, match="Update dssfn"):
+        load_network(path)
+
+
+def test_an_unknown_setting_is_named(path):
+    plan = json.loads(metadata(path)["plan"])
+    rewrite(path, plan=json.dumps({**plan, "momentum": 0.9}))
+    with pytest.raises(ModelFileError, match="momentum"):
+        load_network(path)
+
+
+def test_a_setting_out_of_range_is_named(path):
+    plan = json.loads(metadata(path)["plan"])
+    rewrite(path, plan=json.dumps({**plan, "width": 0}))
+    with pytest.raises(ModelFileError, match="width"):
+        load_network(path)
+
+
+@pytest.mark.parametrize("name", ["O.1", "shift"])
+def test_a_missing_or_misshapen_matrix_is_named(path, name):
+    tensors = load_file(path)
+    rewrite(path, tensors={k: v for k, v in tensors.items() if k != name})
+    with pytest.raises(ModelFileError, match=name):
+        load_network(path)
+    rewrite(path, tensors={**tensors, name: np.ones((1, 1))})
+    with pytest.raises(ModelFileError, match=name):
+        load_network(path)
+
+
+def test_values_that_are_not_finite_are_refused(path):
+    tensors = load_file(path)
+    tensors["O.0"][0, 0] = np.nan
+    rewrite(path, tensors=tensors)
+    with pytest.raises(ModelFileError, match="finite"):
+        load_network(path)
+
+
+def test_other_random_matrices_are_noticed(path):
+    rewrite(path, random="0" * 64)
+    with pytest.raises(ModelFileError, match="random matrices"):
+        load_network(path)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(ModelFileError, match="nowhere"):
+        load_network(tmp_path / "nowhere.safetensors")
+
+
+def test_a_failed_write_leaves_the_old_file(path, monkeypatch):
+    before = path.read_bytes()
+
+    def full_disk(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full_disk)
+    with pytest.raises(OSError, match="No space"):
+        save_network(network(1), path)
+    assert path.read_bytes() == before
+    assert [p.name for p in path.parent.iterdir()] == [path.name]

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from scipy.optimize import brentq
+
+from dssfn.errors import NumericalError
+from dssfn.problem import LayerProblem, _dual, _primal, project_ball, solve_ball
+from tests.strategies import seeds
+
+sizes = st.integers(1, 12)
+
+
+def svd_oracle(Y, T, radius):
+    """The ball-constrained least squares by another road: SVD of Y and brentq."""
+    U, s, Vt = np.linalg.svd(Y, full_matrices=False)
+    rank = int((s > s[0] * 1e-10).sum()) if s.size and s[0] > 0 else 0
+    U, s, TV = U[:, :rank], s[:rank], T @ Vt[:rank].T
+
+    def output(lam):
+        return (TV * (s / (s**2 + lam))) @ U.T
+
+    def excess(log_lam):
+        return np.linalg.norm(output(np.exp(log_lam))) / radius - 1
+
+    if rank == 0 or np.linalg.norm(output(0.0)) <= radius:
+        return output(0.0)
+    return output(np.exp(brentq(excess, -80, 80, xtol=1e-14, rtol=1e-15)))
+
+
+def problem(seed, n, J, Q, rank=None):
+    rng = np.random.default_rng(seed)
+    rank = min(rank or n, n)
+    Y = rng.normal(size=(n, rank)) @ rng.normal(size=(rank, J))
+    return LayerProblem(Y, rng.normal(size=(Q, J)))
+
+
+@given(seeds, sizes, sizes, st.integers(1, 4), st.floats(0.01, 10))
+def test_exact_solution_equals_the_svd_answer(seed, n, J, Q, radius):
+    p = problem(seed, n, J, Q)
+    O = solve_ball(p.gram(), p.cross(), radius)
+    expected = svd_oracle(p.Y, p.T, radius)
+    # Forming Y Y^T squares the condition number, so compare what is well determined:
+    # the cost (to rounding of ||T||^2), and feasibility.
+    assert np.linalg.norm(O) <= radius * (1 + 1e-12)
+    assert p.cost(O) <= p.cost(expected) + 1e-8 * np.sum(p.T**2)
+
+
+@given(seeds, st.integers(1, 8), st.integers(1, 4), st.floats(0.01, 10))
+def test_exact_solution_is_the_svd_matrix_when_well_conditioned(seed, n, Q, radius):
+    rng = np.random.default_rng(seed)
+    U, _ = np.linalg.qr(rng.normal(size=(n, n)))
+    p = LayerProblem(
+        U * rng.uniform(0.5, 2, n) @ np.linalg.qr(rng.normal(size=(3 * n, n)))[0].T,
+        rng.normal(size=(Q, 3 * n)),
+    )
+    O = solve_ball(p.gram(), p.cross(), radius)
+    expected = svd_oracle(p.Y, p.T, radius)
+    np.testing.assert_allclose(O, expected, rtol=0, atol=1e-11 * np.linalg.norm(O))
+
+
+@given(seeds, st.integers(2, 10), st.integers(1, 30), st.integers(1, 3))
+def test_inside_the_ball_the_solution_is_the_least_norm_lstsq(seed, n, J, Q):
+    p = problem(seed, n, J, Q, rank=max(1, n // 2))
+    O = solve_ball(p.gram(), p.cross(), 1e6)
+    expected = np.linalg.lstsq(p.Y.T, p.T.T, rcond=1e-10)[0].T
+    assert p.cost(O) == pytest.approx(p.cost(expected), abs=1e-9 * np.sum(p.T**2))
+    assert np.linalg.norm(O) <= np.linalg.norm(expected) * (1 + 1e-6) + 1e-9
+
+
+@given(seeds, st.floats(0.01, 0.5))
+def test_active_solution_satisfies_the_optimality_conditions(seed, radius):
+    p = problem(seed, 6, 20, 3)
+    O = solve_ball(p.gram(), p.cross(), radius)
+    gradient = p.cross() - O @ p.gram()  # must be lam * O with lam >= 0
+    lam = np.vdot(gradient, O) / np.vdot(O, O)
+    assert lam >= 0
+    scale = np.linalg.norm(p.cross())
+    np.testing.assert_allclose(gradient, lam * O, rtol=0, atol=1e-10 * scale)
+    assert np.linalg.norm(O) == pytest.approx(radius, rel=1e-12)
+
+
+@pytest.mark.parametrize("exponent", [-12, -6, 0, 6, 12])
+def test_exact_solver_does_not_mind_the_scale_of_the_features(exponent):
+    p = problem(3, 8, 30, 2)
+    c = 10.0**exponent
+    # O scales as 1/c, so the radius does too.
+    O = solve_ball(c**2 * p.gram(), c * p.cross(), 0.3 / c)
+    np.testing.assert_allclose(c * O, solve_ball(p.gram(), p.cross(), 0.3), rtol=1e-9)
+
+
+def test_features_that_are_all_zero_give_the_zero_solution():
+    O = solve_ball(np.zeros((4, 4)), np.zeros((2, 4)), 1.0)
+    assert not O.any()
+
+
+def test_wide_spectrum_still_lands_on_the_sphere():
+    s = 10.0 ** -np.arange(14.0)
+    O = solve_ball(np.diag(s), np.sqrt(s)[None, :], 3.0)
+    assert np.linalg.norm(O) == pytest.approx(3.0, rel=1e-12)
+
+
+@given(seeds, sizes, sizes, st.integers(1, 3), st.floats(-3, 3))
+@example(seed=0, n=12, J=1, Q=1, log_mu=3.0)
+def test_primal_and_dual_form_agree(seed, n, J, Q, log_mu):
+    p = problem(seed, n, J, Q)
+    mu = 10.0**log_mu
+    B = np.random.default_rng(seed + 1).normal(size=(Q, n))
+    primal, dual = _primal(p, mu)(B), _dual(p, mu)(B)
+    # The primal factor has condition 1 + mu ||Y||^2, at most about 1e6 here.
+    np.testing.assert_allclose(primal, dual, rtol=0, atol=1e-9 * np.linalg.norm(dual))
+
+
+@given(seeds, sizes, sizes, st.floats(-2, 2))
+def test_proximal_step_zeroes_its_gradient(seed, n, J, log_mu):
+    p, mu = problem(seed, n, J, 2), 10.0**log_mu
+    B = np.random.default_rng(seed + 1).normal(size=(2, n))
+    O = p.proximal(mu)(B)
+    gradient = (O @ p.Y - p.T) @ p.Y.T + (O - B) / mu
+    scale = np.linalg.norm(p.T @ p.Y.T) + np.linalg.norm(B) / mu
+    np.testing.assert_allclose(gradient, 0, atol=1e-10 * max(scale, 1))
+
+
+@given(seeds, st.floats(0.1, 10))
+def test_projection_is_the_nearest_point_of_the_ball(seed, radius):
+    rng = np.random.default_rng(seed)
+    Z, other = rng.normal(size=(2, 3, 4)) * 3
+    P = project_ball(Z, radius)
+    assert np.linalg.norm(P) <= radius * (1 + 1e-15)
+    inside = project_ball(other, radius)
+    # Variational inequality of a projection onto a convex set.
+    assert np.vdot(Z - P, inside - P) <= 1e-12 * np.vdot(Z, Z)
+
+
+def test_a_zero_matrix_is_projected_onto_itself():
+    assert not project_ball(np.zeros((2, 2)), 1.0).any()
+
+
+def test_not_finite_numbers_are_reported_as_such():
+    p = LayerProblem(np.full((2, 3), 1e200), np.ones((1, 3)))
+    with np.errstate(over="ignore"), pytest.raises(NumericalError, match="standardize"):
+        p.proximal(1.0)

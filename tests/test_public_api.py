@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import dssfn
+
+PUBLIC = """
+DSSFNClassifier DataError DssfnError InputError LayerRecord ModelFileError Network
+NumericalError Plan PlanError SSFNClassifier Shard Simulation Topology TopologyError
+Traffic __version__ build_topology load_network save_network simulate train_node
+"""
+
+
+def test_the_public_names_are_these():
+    assert sorted(dssfn.__all__) == sorted(PUBLIC.split())
+    assert all(hasattr(dssfn, name) for name in dssfn.__all__)
+
+
+def test_importing_the_package_does_not_pull_in_what_only_commands_need():
+    heavy = "{'polars', 'typer', 'rich', 'matplotlib'}"
+    code = f"import sys, dssfn; print(sorted({heavy} & set(sys.modules)))"
+    shown = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert shown.stdout.strip() == "[]"

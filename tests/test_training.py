@@ -1,0 +1,257 @@
+"""Laws of the whole training, driven by the simulator."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dssfn.config import Plan
+from dssfn.datasets import load
+from dssfn.errors import DataError, NumericalError
+from dssfn.network import random_matrix
+from dssfn.problem import LayerProblem, project_ball, solve_ball
+from dssfn.shard import Shard, one_hot
+from dssfn.simulator import simulate
+from dssfn.topology import build_topology
+from dssfn.training import INPUTS, agree_scaling, train_node
+from tests.strategies import pooled, random_shards, seeds
+
+DATA = Path(os.environ.get("DSSFN_DATA_DIR", "../shared/datasets"))
+ALONE = build_topology("complete", 1)
+
+
+def plan_for(shards, **settings):
+    Q = len(shards[0].T)
+    base = {"n_features": len(shards[0].X), "classes": tuple(range(Q))}
+    return Plan(**base | {"n_layers": 3, "width": 15, "tol": 1e-12} | settings)
+
+
+def relative(A, B):
+    return np.linalg.norm(A - B) / np.linalg.norm(B)
+
+
+def assert_never_rises(history):
+    costs = np.array([record.cost for record in history])
+    of_zero = costs / 10 ** (np.array([r.train_error_db for r in history]) / 10)
+    # The normal equations know a cost to rounding of ||T||^2.
+    assert (np.diff(costs) <= 1e-12 * of_zero[1:]).all(), costs
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seeds,
+    st.lists(st.integers(1, 25), min_size=1, max_size=5),
+    st.integers(1, 6),
+    st.integers(2, 4),
+    st.floats(1, 3),
+    st.booleans(),
+)
+def test_cost_never_rises_with_depth(seed, sizes, P, Q, alpha, standardize):
+    shards = random_shards(
+        np.random.default_rng(seed), sizes=sizes, n_features=P, n_classes=Q
+    )
+    plan = plan_for(shards, alpha=alpha, standardize=standardize, n_layers=4, seed=seed)
+    result = simulate([pooled(shards)], plan, ALONE)
+    assert_never_rises(result.history)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seeds,
+    st.lists(st.integers(1, 20), min_size=2, max_size=6),
+    st.sampled_from(["circular", "path", "star", "complete"]),
+)
+def test_sharded_equals_one_node_holding_all_the_data(seed, sizes, kind):
+    shards = random_shards(
+        np.random.default_rng(seed), sizes=sizes, n_features=4, n_classes=3
+    )
+    plan = plan_for(shards, alpha=1.0, seed=seed)
+    together = simulate([pooled(shards)], plan, ALONE)
+    apart = simulate(shards, plan, build_topology(kind, len(shards)))
+    # Costs are well determined even where the output matrix is not.
+    for one, many in zip(together.history, apart.history, strict=True):
+        total = one.cost / 10 ** (one.train_error_db / 10)
+        assert many.cost == pytest.approx(one.cost, abs=1e-7 * total)
+        assert many.iterations == 1
+
+
+@pytest.mark.parametrize("partition", ["mixed", "one class per node"])
+def test_admm_approaches_the_exact_model_as_k_grows(partition):
+    rng = np.random.default_rng(0)
+    shards = random_shards(rng, sizes=[40, 40, 40], n_features=5, n_classes=3)
+    data = pooled(shards)
+    if partition != "mixed":
+        codes = data.T.argmax(axis=0)
+        shards = [Shard(data.X[:, codes == q], data.T[:, codes == q]) for q in range(3)]
+    plan = plan_for(shards, alpha=1.0, n_layers=2)
+    exact = simulate([data], plan, ALONE).networks[0].output
+    ring = build_topology("circular", 3)
+    gaps = [
+        relative(
+            simulate(shards, plan.replace(solver="admm", n_iter=K), ring)
+            .networks[0]
+            .output,
+            exact,
+        )
+        for K in (20, 200, 1000)
+    ]
+    assert gaps[0] > gaps[1] > gaps[2]
+    assert gaps[2] < 1e-4
+
+
+def test_admm_solves_one_layer_to_the_exact_answer():
+    rng = np.random.default_rng(1)
+    Y, T = rng.normal(size=(6, 50)), rng.normal(size=(2, 50))
+    shards = [Shard(Y[:, m::5], T[:, m::5]) for m in range(5)]
+    for radius_scale in (0.05, 1.0, 100.0):
+        plan = Plan(
+            n_features=6, classes=(0, 1), n_layers=0, alpha=radius_scale,
+            standardize=False, solver="admm", n_iter=400, mu_input=0.1, tol=1e-13,
+        )  # fmt: skip
+        O = simulate(shards, plan, build_topology("path", 5)).networks[3].output
+        p = LayerProblem(Y, T)
+        exact = solve_ball(p.gram(), p.cross(), plan.radius)
+        assert relative(O, exact) < 1e-9
+        if radius_scale == 100.0:
+            assert relative(O, np.linalg.lstsq(Y.T, T.T)[0].T) < 1e-9
+
+
+def test_admm_follows_the_papers_iteration_step_by_step():
+    rng = np.random.default_rng(2)
+    Y = [rng.normal(size=(4, J)) for J in (3, 9, 6)]  # both forms of the O-update
+    T = [rng.normal(size=(2, y.shape[1])) for y in Y]
+    mu, radius, K = 0.7, 0.9, 7
+    Z, Lam = np.zeros((2, 4)), [np.zeros((2, 4))] * 3
+    for _ in range(K):  # the paper's equations, with the inverse it prints
+        O = [
+            (t @ y.T + (Z - lam) / mu) @ np.linalg.inv(y @ y.T + np.eye(4) / mu)
+            for y, t, lam in zip(Y, T, Lam, strict=True)
+        ]
+        Z = project_ball(
+            sum(o + lam for o, lam in zip(O, Lam, strict=True)) / 3, radius
+        )
+        Lam = [lam + o - Z for o, lam in zip(O, Lam, strict=True)]
+    plan = Plan(
+        n_features=4, classes=(0, 1), n_layers=0, alpha=radius / 2, solver="admm",
+        standardize=False, n_iter=K, mu_input=mu,
+    )  # fmt: skip
+    shards = [Shard(y, t) for y, t in zip(Y, T, strict=True)]
+    result = simulate(shards, plan, build_topology("complete", 3))
+    np.testing.assert_allclose(result.networks[0].output, Z, rtol=1e-10)
+
+
+def test_same_seed_same_bits():
+    shards = random_shards(
+        np.random.default_rng(0), sizes=[9] * 6, n_features=4, n_classes=3
+    )
+    ring = build_topology("circular", 6)
+    for solver in ("gram", "admm"):
+        plan = plan_for(shards, solver=solver, n_iter=20, seed=7)
+        first, second = (simulate(shards, plan, ring) for _ in range(2))
+        for a, b in zip(first.networks, second.networks, strict=True):
+            assert a.output.tobytes() == b.output.tobytes()
+        assert first.history == second.history
+
+
+def test_another_number_of_nodes_gets_the_same_random_matrices():
+    shards = random_shards(
+        np.random.default_rng(0), sizes=[12] * 4, n_features=4, n_classes=3
+    )
+    plan = plan_for(shards, seed=7)
+    few = simulate([pooled(shards[:2]), pooled(shards[2:])], plan,
+                   build_topology("path", 2))  # fmt: skip
+    many = simulate(shards, plan, build_topology("path", 4))
+    assert few.networks[0].plan == many.networks[0].plan
+    R = random_matrix(plan.seed, 1, plan.width, 4)
+    np.testing.assert_array_equal(R, random_matrix(7, 1, 15, 4))
+    assert relative(many.networks[0].output, few.networks[0].output) < 1e-6
+
+
+def test_agreed_scaling_is_that_of_the_pooled_data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3, 30)) * [[1], [1e-3], [50]] + [[1e4], [0], [-7]]
+    parts = [X[:, :1], X[:, 1:12], X[:, 12:]]
+    programs = [agree_scaling(x, tol=1e-12) for x in parts]
+    wanted = [next(p) for p in programs]
+    wanted = [p.send(np.mean(wanted, axis=0)) for p in programs]
+    mean = np.mean(wanted, axis=0)
+    for program in programs:
+        with pytest.raises(StopIteration) as stop:
+            program.send(mean)
+        shift, scale = stop.value.value
+        np.testing.assert_allclose(shift, X.mean(axis=1), rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(scale, X.std(axis=1), rtol=1e-9)
+
+
+def test_traffic_is_the_papers_count():
+    shards = random_shards(
+        np.random.default_rng(0), sizes=[9] * 5, n_features=4, n_classes=3
+    )
+    plan = plan_for(
+        shards, solver="admm", mu_input=1.0, mu_hidden=1.0, n_iter=10, n_rounds=6,
+        standardize=False, n_layers=2,
+    )  # fmt: skip
+    result = simulate(shards, plan, build_topology("circular", 5))
+    Q, P, n, B, K, riders = 3, 4, plan.n_units, 6, 10, 4
+    layers = Q * P * B * K + 2 * Q * n * B * K
+    assert result.traffic.scalars_per_node == layers + 3 * riders * B
+    assert result.traffic.rounds == (3 * K + 1) * B
+    assert result.traffic.bytes_total == result.traffic.scalars_per_node * 8 * 10
+    assert [result.traffic_by_layer[l].rounds for l in range(3)] == [60, 60, 66]
+
+
+def test_nothing_but_averages_leaves_a_node():
+    shard = random_shards(
+        np.random.default_rng(0), sizes=[8], n_features=4, n_classes=3
+    )[0]
+    program = train_node(shard, plan_for([shard]), n_nodes=1)
+    message = next(program)
+    assert message.layer == INPUTS
+    sizes = []
+    with contextlib.suppress(StopIteration):
+        while True:
+            sizes.append(message.values.size)
+            message = program.send(message.values)
+    n, P, Q = 21, 4, 3
+    gram = [m * (m + 1) // 2 + Q * m for m in (P, n, n, n)]
+    assert sizes == [P + 1, P, gram[0], *(g + 4 for g in gram[1:]), 4]
+
+
+def test_numbers_that_overflow_are_reported():
+    shard = Shard(np.full((2, 4), 1e200), one_hot(np.array([0, 1, 0, 1]), 2))
+    plan = Plan(n_features=2, classes=(0, 1), standardize=False, n_layers=1, width=4)
+    with np.errstate(all="ignore"), pytest.raises(NumericalError, match="standardize"):
+        simulate([shard], plan, ALONE)
+
+
+def test_a_shard_must_fit_the_plan():
+    shard = Shard(np.ones((2, 4)), one_hot(np.array([0, 1, 0, 1]), 2))
+    plan = Plan(n_features=3, classes=(0, 1))
+    with pytest.raises(DataError, match="3 features"):
+        simulate([shard], plan, ALONE)
+    with pytest.raises(DataError, match="1 nodes, got 2"):
+        simulate([shard, shard], plan, ALONE)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["digits", "wine", "breast_cancer", "iris", "vowel", "satimage", "letter"],
+)
+@pytest.mark.parametrize("alpha", [1.0, 2.0])
+def test_cost_never_rises_on_real_data(name, alpha):
+    if name in ("vowel", "satimage", "letter") and not (DATA / f"{name}.npz").is_file():
+        pytest.skip(f"{name}.npz is not in the data folder (DSSFN_DATA_DIR)")
+    data = load(name, data_dir=DATA if DATA.is_dir() else None)
+    _, codes = np.unique(data.y_train, return_inverse=True)
+    shard = Shard(np.ascontiguousarray(data.X_train.T), one_hot(codes, codes.max() + 1))
+    for standardize in (True, False):
+        plan = plan_for(
+            [shard], n_layers=8, width=100, alpha=alpha, standardize=standardize
+        )
+        assert_never_rises(simulate([shard], plan, ALONE).history)
