@@ -19,15 +19,22 @@ def path(tmp_path):
     return tmp_path / "model.safetensors"
 
 
-def metadata(path):
+def header(path):
     head = path.read_bytes()
     size = int.from_bytes(head[:8], "little")
-    return json.loads(head[8 : 8 + size])["__metadata__"]
+    return json.loads(json.loads(head[8 : 8 + size])["__metadata__"]["dssfn"])
 
 
-def rewrite(path, *, tensors=None, **changes):
-    meta = {**metadata(path), **changes}
-    save_file(tensors or load_file(path), path, meta)
+def rewrite(path, *, tensors=None, plan=None, **changes):
+    new = {**header(path), **changes}
+    new["plan"] |= plan or {}
+    save_file(tensors or load_file(path), path, {"dssfn": json.dumps(new)})
+
+
+def test_equal_networks_are_equal_files(path, tmp_path):
+    for _ in range(5):
+        save_network(network(), tmp_path / "again")
+        assert (tmp_path / "again").read_bytes() == path.read_bytes()
 
 
 def test_a_saved_network_comes_back_bit_for_bit(path):
@@ -75,21 +82,19 @@ def test_a_foreign_safetensors_file_is_refused(tmp_path):
 
 
 def test_a_newer_version_asks_for_an_update(path):
-    rewrite(path, version=str(modelfile.VERSION + 1))
+    rewrite(path, version=modelfile.VERSION + 1)
     with pytest.raises(ModelFileError, match="Update dssfn"):
         load_network(path)
 
 
 def test_an_unknown_setting_is_named(path):
-    plan = json.loads(metadata(path)["plan"])
-    rewrite(path, plan=json.dumps({**plan, "momentum": 0.9}))
+    rewrite(path, plan={"momentum": 0.9})
     with pytest.raises(ModelFileError, match="momentum"):
         load_network(path)
 
 
 def test_a_setting_out_of_range_is_named(path):
-    plan = json.loads(metadata(path)["plan"])
-    rewrite(path, plan=json.dumps({**plan, "width": 0}))
+    rewrite(path, plan={"width": 0})
     with pytest.raises(ModelFileError, match="width"):
         load_network(path)
 

@@ -24,7 +24,7 @@ from dssfn.datasets import partition
 from dssfn.errors import DataError, TopologyError
 from dssfn.network import Network
 from dssfn.presets import resolve
-from dssfn.shard import Shard, one_hot
+from dssfn.shard import divide
 from dssfn.simulator import Simulation, Traffic, simulate
 from dssfn.topology import Topology, build_topology, from_graph
 from dssfn.training import LayerRecord
@@ -54,11 +54,8 @@ class _SSFN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         plan = self._plan()
         topology = self._topology(plan)
-        T = one_hot(codes, len(self.classes_))
-        shards = [
-            Shard(np.ascontiguousarray(X[rows].T), T[:, rows])
-            for rows in self._rows(codes, topology, plan)
-        ]
+        parts = self._parts(codes, topology, plan)
+        shards = divide(X, codes, len(self.classes_), parts)
         self._keep(simulate(shards, plan, topology))
         return self
 
@@ -119,7 +116,7 @@ class _SSFN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _topology(self, plan: Plan) -> Topology:
         return build_topology("complete", 1)
 
-    def _rows(
+    def _parts(
         self, codes: NDArray[np.intp], topology: Topology, plan: Plan
     ) -> Sequence[NDArray[np.intp]]:
         return [np.arange(len(codes))]
@@ -314,7 +311,7 @@ preset, random_state :
             )
         return topology
 
-    def _rows(
+    def _parts(
         self, codes: NDArray[np.intp], topology: Topology, plan: Plan
     ) -> Sequence[NDArray[np.intp]]:
         rng = np.random.default_rng(plan.seed)

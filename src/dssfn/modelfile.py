@@ -1,8 +1,10 @@
 """Model files: a network with all that prediction needs, as safetensors.
 
 The file holds the learned matrices O_0 .. O_L, the scaling of the inputs, and in its
-metadata the plan (classes, feature names, sizes, seed) as JSON. The random matrices
-follow from the seed; a digest of them shows that the reader builds the same ones.
+metadata, under the one key "dssfn", a JSON object: the format version, the plan
+(classes, feature names, sizes, seed) and a digest of the random matrices. These follow
+from the seed; the digest shows that the reader builds the same ones. One key, because
+safetensors writes several in any order, and equal models should be equal files.
 Loading runs no code.
 """
 
@@ -18,23 +20,29 @@ from safetensors.numpy import save as encode_tensors
 from dssfn._atomic import write_atomically
 from dssfn._typing import Array
 from dssfn.config import Plan
-from dssfn.errors import ModelFileError, PlanError
+from dssfn.errors import ModelFileError
 from dssfn.network import Network, random_digest
 
-FORMAT = "dssfn"
+KEY = "dssfn"
 VERSION = 1
+
+
+class _Version(msgspec.Struct):
+    version: int
+
+
+class _Header(_Version, kw_only=True, forbid_unknown_fields=True):
+    plan: Plan
+    random: str
 
 
 def save_network(network: Network, path: str | Path) -> None:
     """Write a network to a file, whole or not at all."""
     tensors = {f"O.{layer}": O for layer, O in enumerate(network.outputs)}
     tensors |= {"shift": network.shift, "scale": network.scale}
-    metadata = {
-        "format": FORMAT,
-        "version": str(VERSION),
-        "plan": msgspec.json.encode(network.plan).decode(),
-        "random": random_digest(network.plan),
-    }
+    plan = network.plan
+    header = _Header(version=VERSION, plan=plan, random=random_digest(plan))
+    metadata = {KEY: msgspec.json.encode(header).decode()}
     contiguous = {name: np.ascontiguousarray(A) for name, A in tensors.items()}
     write_atomically(Path(path), encode_tensors(contiguous, metadata))
 
@@ -62,9 +70,9 @@ def load_network(path: str | Path) -> Network:
             f"`{path}` is damaged or not a safetensors file ({exc}). "
             "Copy it again from where it was written."
         ) from exc
-    plan = _read_plan(path, metadata)
-    network = _assemble(path, plan, tensors)
-    if metadata.get("random") != random_digest(plan):
+    header = _read_header(path, metadata)
+    network = _assemble(path, header.plan, tensors)
+    if header.random != random_digest(header.plan):
         raise ModelFileError(
             f"`{path}` was trained with other random matrices than this installation "
             "builds from its seed. Use the version of dssfn that wrote it."
@@ -72,18 +80,19 @@ def load_network(path: str | Path) -> Network:
     return network
 
 
-def _read_plan(path: Path, metadata: dict[str, str]) -> Plan:
-    if metadata.get("format") != FORMAT:
+def _read_header(path: Path, metadata: dict[str, str]) -> _Header:
+    if KEY not in metadata:
         raise ModelFileError(f"`{path}` is a safetensors file but not a dssfn model.")
-    version = metadata.get("version", "")
-    if not version.isdecimal() or not 1 <= int(version) <= VERSION:
-        raise ModelFileError(
-            f"`{path}` has format version {version or 'none'}; this dssfn reads up to "
-            f"version {VERSION}. Update dssfn to read it."
-        )
+    text = metadata[KEY]
     try:
-        return msgspec.json.decode(metadata.get("plan", ""), type=Plan)
-    except (msgspec.DecodeError, PlanError) as exc:
+        version = msgspec.json.decode(text, type=_Version).version
+        if version > VERSION:
+            raise ModelFileError(
+                f"`{path}` has format version {version}; this dssfn reads up to "
+                f"version {VERSION}. Update dssfn to read it."
+            )
+        return msgspec.json.decode(text, type=_Header)
+    except msgspec.DecodeError as exc:
         raise ModelFileError(f"`{path}` holds unusable settings: {exc}") from exc
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dssfn._typing import Array
 from dssfn.errors import DataError
@@ -49,7 +51,22 @@ class Shard:
         return int(self.X.shape[1])
 
 
-def one_hot(codes: np.ndarray, n_classes: int) -> Array:
+def divide(
+    X: Array, codes: NDArray[np.intp], n_classes: int, parts: Sequence[NDArray[np.intp]]
+) -> list[Shard]:
+    """Shards of samples in rows: node m gets the rows ``parts[m]`` of X (J, P).
+
+    >>> parts = [np.array([0]), np.array([1, 2])]
+    >>> [s.n_samples for s in divide(np.eye(3), np.array([0, 1, 1]), 2, parts)]
+    [1, 2]
+    """
+    return [
+        Shard(np.ascontiguousarray(X[rows].T), one_hot(codes[rows], n_classes))
+        for rows in parts
+    ]
+
+
+def one_hot(codes: NDArray[np.intp], n_classes: int) -> Array:
     """Targets of shape (Q, J) from class codes 0..Q-1.
 
     >>> one_hot(np.array([0, 2]), 3)

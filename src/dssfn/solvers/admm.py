@@ -7,6 +7,10 @@ import numpy as np
 from dssfn._typing import Array, Program
 from dssfn.problem import LayerProblem, project_ball, squared_norm
 
+# Of 1, 0.3, 0.1, .. 0.003 the one that left the smallest gap to the optimal cost over
+# digits, satimage and vowel, raw and standardised, K = 100.
+SHARE = 0.3
+
 
 def consensus_admm(
     local: LayerProblem, *, radius: float, n_iter: int, mu: float | None
@@ -43,10 +47,7 @@ def consensus_admm(
 
 
 def agree_mu(local: LayerProblem) -> Program[float]:
-    """A mu that suits the features' scale: 1/mu is a part of G_m's mean eigenvalue."""
+    """A mu that suits the features' scale: 1/mu is SHARE of G_m's mean eigenvalue."""
     trace = yield np.array([squared_norm(local.Y)])
     mean_eigenvalue = float(trace[0]) / len(local.Y)
     return 1 / (SHARE * mean_eigenvalue) if mean_eigenvalue > 0 else 1.0
-
-
-SHARE = 0.1

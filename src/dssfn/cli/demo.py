@@ -1,0 +1,68 @@
+"""`dssfn demo`: the main job on data that come along."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from dssfn._atomic import write_atomically
+from dssfn.cli.display import layer_progress, show_layers, show_summary
+from dssfn.cli.experiment import Experiment, run_experiment
+from dssfn.cli.outcome import print_json, screen
+from dssfn.cli.outfolder import MODEL, out_folder, write_outcome
+from dssfn.cli.simulate import make_plan
+from dssfn.datasets import Dataset, load_dataset
+from dssfn.presets import resolve
+from dssfn.topology import build_topology
+
+NODES, LAYERS, WIDTH = 10, 5, 300
+TEST_FILE, TARGET = "test.csv", "digit"
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for what the demo makes.")] = Path(
+        "dssfn-demo"
+    ),
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object, nothing else.")
+    ] = False,
+) -> None:
+    """Train handwritten digits on ten nodes on a ring, one to two digits per node.
+
+    Nobody sees all digits, nobody sends a sample, and every node ends with the model
+    that one machine holding all of them would have learned.
+    """
+    data = load_dataset("digits")
+    plan = make_plan(data, n_layers=LAYERS, width=WIDTH, **resolve("default", {}))
+    ring = build_topology("circular", NODES)
+    experiment = Experiment(data, plan, ring, "by-class")
+    if not json:
+        screen.print(
+            f"{len(data.y_train)} images of digits, sorted by digit and divided over "
+            f"{NODES} nodes on a ring.\nEach node holds one or two digits and talks to "
+            "two neighbours.\n"
+        )
+    with out_folder(out), layer_progress(LAYERS, quiet=json) as on_layer:
+        outcome = run_experiment(experiment, check_equivalence=True, on_layer=on_layer)
+        write_outcome(outcome, out)
+        write_atomically(out / TEST_FILE, _csv(data).encode())
+    if json:
+        print_json(outcome.figures)
+        return
+    show_layers(outcome.figures)
+    show_summary(outcome.figures)
+    screen.print(
+        f"\nThe model is in {out / MODEL}, unseen images in {out / TEST_FILE}. Next:\n"
+        f"  dssfn info {out / MODEL}\n"
+        f"  dssfn evaluate {out / MODEL} {out / TEST_FILE} --target {TARGET}",
+        soft_wrap=True,
+    )
+
+
+def _csv(data: Dataset) -> str:
+    header = ",".join([*(data.feature_names or ()), TARGET])
+    rows = np.column_stack([data.X_test, data.y_test]).astype(int)
+    return "\n".join([header, *(",".join(map(str, row)) for row in rows)]) + "\n"

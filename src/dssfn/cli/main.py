@@ -1,0 +1,79 @@
+"""The `dssfn` command: one file per subcommand, put together here."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from dssfn._version import __version__
+from dssfn.cli.demo import demo
+from dssfn.cli.model import evaluate, info, predict
+from dssfn.cli.outcome import plain_errors
+from dssfn.cli.simulate import simulate
+from dssfn.cli.topology import topology
+
+app = typer.Typer(
+    name="dssfn",
+    help="Train one neural network across nodes that cannot pool their data: "
+    "they exchange small matrices with their neighbours, and all end with the model "
+    "that one machine holding all the data would have learned.",
+    epilog="Start with: dssfn demo",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _example(text: str) -> str:
+    return f"Example: {text}"
+
+
+app.command(epilog=_example("dssfn demo"))(plain_errors(demo))
+app.command(
+    epilog=_example(
+        "dssfn simulate --data digits --nodes 20 --degree 4 --partition by-class "
+        "--layers 5 --width 200 --check-equivalence"
+    )
+)(plain_errors(simulate))
+app.command(epilog=_example("dssfn topology --nodes 20 --degree 4"))(
+    plain_errors(topology)
+)
+app.command(
+    epilog=_example("dssfn predict dssfn-demo/model.safetensors dssfn-demo/test.csv")
+)(plain_errors(predict))
+app.command(
+    epilog=_example(
+        "dssfn evaluate dssfn-demo/model.safetensors dssfn-demo/test.csv --target digit"
+    )
+)(plain_errors(evaluate))
+app.command(epilog=_example("dssfn info dssfn-demo/model.safetensors"))(
+    plain_errors(info)
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"dssfn {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _global_options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            help="Print the version and end.",
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
+def run() -> None:
+    """Entry point of the installed command."""
+    app()

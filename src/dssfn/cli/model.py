@@ -1,0 +1,161 @@
+"""`dssfn predict`, `evaluate` and `info`: what to do with a model file."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+import typer
+from rich.table import Table as Grid
+
+from dssfn._atomic import write_atomically
+from dssfn.calibration import probabilities
+from dssfn.cli.display import readable_bytes, show_pairs
+from dssfn.cli.experiment import class_codes
+from dssfn.cli.outcome import print_json, screen
+from dssfn.datasets import read_labelled, read_table
+from dssfn.errors import InputError
+from dssfn.modelfile import load_network
+from dssfn.network import Network
+
+MOST_CLASSES_SHOWN = 12
+
+ModelArgument = Annotated[
+    Path, typer.Argument(help="A model file (model.safetensors).")
+]
+DataArgument = Annotated[Path, typer.Argument(help="A CSV, TSV, Parquet or NPZ file.")]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object, nothing else.")
+]
+
+
+def predict(
+    model: ModelArgument,
+    data: DataArgument,
+    proba: Annotated[
+        bool, typer.Option("--proba", help="Add the probability of every class.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the CSV to this file.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Predict the class of every sample of a file, as CSV."""
+    network = load_network(model)
+    scores = _scores(network, read_table(data, **_wanted(network)).X)
+    predicted = [network.plan.classes[code] for code in scores.argmax(axis=1)]
+    columns: dict[str, list[Any]] = {"prediction": predicted}
+    if proba:
+        P = probabilities(scores)
+        for code, label in enumerate(network.plan.classes):
+            columns[f"p({label})"] = P[:, code].tolist()
+    if json:
+        print_json(columns)
+        return
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    if out is None:
+        print(text.getvalue(), end="", flush=True)
+        return
+    if not out.parent.is_dir():
+        raise InputError(f"`--out {out}`: there is no folder `{out.parent}`.")
+    write_atomically(out, text.getvalue().encode())
+
+
+def evaluate(
+    model: ModelArgument,
+    data: DataArgument,
+    target: Annotated[
+        str | None, typer.Option(help="The column of labels; `y` for NPZ.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Compare a model's predictions with the labels of a file."""
+    network = load_network(model)
+    table = read_labelled(data, target, **_wanted(network))
+    assert table.y is not None  # read_labelled always gives labels
+    codes = class_codes(table.y, network.plan)
+    scores = _scores(network, table.X)
+    predicted = scores.argmax(axis=1)
+    Q = network.plan.n_outputs
+    confusion = np.zeros((Q, Q), dtype=int)  # rows: label, columns: prediction
+    np.add.at(confusion, (codes, predicted), 1)
+    right = probabilities(scores)[np.arange(len(codes)), codes]
+    figures: dict[str, Any] = {
+        "n_samples": len(codes),
+        "accuracy": float(np.mean(predicted == codes)),
+        "log_loss": float(-np.mean(np.log(right))),
+        "classes": list(network.plan.classes),
+        "confusion": confusion.tolist(),
+    }
+    if json:
+        print_json(figures)
+        return
+    show_pairs(
+        [
+            ("samples", f"{len(codes):,}"),
+            ("accuracy", f"{100 * figures['accuracy']:.2f} %"),
+            ("log loss", f"{figures['log_loss']:.4f}"),
+        ]
+    )
+    if Q <= MOST_CLASSES_SHOWN:
+        screen.print(_confusion_table(confusion, list(network.plan.classes)))
+
+
+def info(model: ModelArgument, json: JsonOption = False) -> None:
+    """Show what a model file holds."""
+    network = load_network(model)
+    settings: dict[str, Any] = msgspec.to_builtins(network.plan)
+    learned = sum(O.size for O in network.outputs)
+    size = model.stat().st_size
+    if json:
+        print_json({**settings, "learned_numbers": learned, "file_bytes": size})
+        return
+    plan = network.plan
+    shown = ", ".join(map(str, plan.classes[:MOST_CLASSES_SHOWN]))
+    more = len(plan.classes) - MOST_CLASSES_SHOWN
+    rest = {
+        name: value
+        for name, value in settings.items()
+        if name not in ("classes", "feature_names", "n_features") and value is not None
+    }
+    show_pairs(
+        [
+            ("file", f"{model}, {readable_bytes(size)}"),
+            ("classes", shown + (f" and {more} more" if more > 0 else "")),
+            ("features", _features(plan.n_features, plan.feature_names)),
+            ("learned numbers", f"{learned:,}"),
+            *((name, str(value)) for name, value in rest.items()),
+        ]
+    )
+
+
+def _wanted(network: Network) -> dict[str, Any]:
+    plan = network.plan
+    return {"features": plan.feature_names, "n_features": plan.n_features}
+
+
+def _scores(network: Network, X: Any) -> Any:
+    return network.scores(X.T).T
+
+
+def _features(count: int, names: tuple[str, ...] | None) -> str:
+    if names is None:
+        return f"{count}, without names"
+    return f"{count}: {', '.join(names[:4])}{', ...' if count > 4 else ''}"
+
+
+def _confusion_table(confusion: Any, classes: list[Any]) -> Grid:
+    grid = Grid(title="label (row) against prediction (column)", title_justify="left")
+    grid.add_column("")
+    for label in classes:
+        grid.add_column(str(label), justify="right")
+    for label, row in zip(classes, confusion, strict=True):
+        grid.add_row(str(label), *(str(n) if n else "·" for n in row))
+    return grid

@@ -1,0 +1,48 @@
+"""The folder that `--out` names: checked before training, filled after it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dssfn._atomic import write_atomically
+from dssfn.cli.experiment import Outcome
+from dssfn.errors import InputError
+from dssfn.modelfile import save_network
+
+MODEL, RESULT, LAYERS = "model.safetensors", "result.json", "layers.jsonl"
+
+
+@contextmanager
+def out_folder(path: Path | None) -> Iterator[None]:
+    """Make sure of a writable folder; leave no empty one if what follows fails."""
+    if path is None:
+        yield
+        return
+    made = not path.exists()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        probe = path / ".dssfn-probe"
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError as exc:
+        raise InputError(
+            f"`--out {path}` must be a folder to write to, got: {exc.strerror}."
+        ) from exc
+    try:
+        yield
+    except BaseException:
+        if made and not any(path.iterdir()):
+            path.rmdir()
+        raise
+
+
+def write_outcome(outcome: Outcome, path: Path) -> None:
+    """The model, all figures with the settings, and one row per layer."""
+    save_network(outcome.network, path / MODEL)
+    rows = "".join(json.dumps(row) + "\n" for row in outcome.figures["layers"])
+    write_atomically(path / LAYERS, rows.encode())
+    result = json.dumps(outcome.figures, indent=2, allow_nan=False) + "\n"
+    write_atomically(path / RESULT, result.encode())

@@ -1,0 +1,166 @@
+"""`dssfn simulate`: train over a graph in this process and account for the traffic."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from dssfn.cli.display import layer_progress, show_layers, show_summary
+from dssfn.cli.experiment import Experiment, run_experiment
+from dssfn.cli.outcome import print_json, screen
+from dssfn.cli.outfolder import MODEL, out_folder, write_outcome
+from dssfn.config import SCHEMES, SOLVERS, Plan
+from dssfn.datasets import KNOWN_NAMES, PARTITIONS, Dataset, load
+from dssfn.errors import DataError
+from dssfn.presets import PRESETS, paper_mu, resolve
+from dssfn.topology import KINDS, Topology, build_topology, read_edge_list
+
+DATA, NETWORK, MODEL_, TRAINING, OUTPUT = (
+    "Data",
+    "Network of nodes",
+    "Model",
+    "Training",
+    "Output",
+)
+
+
+def _option(help: str, panel: str, *names: str) -> Any:
+    return typer.Option(*names, help=help, rich_help_panel=panel)
+
+
+def simulate(
+    data: Annotated[
+        str, _option(f"A file, or a name: {', '.join(KNOWN_NAMES)}, ...", DATA)
+    ],
+    target: Annotated[
+        str | None, _option("The column of labels in a file.", DATA)
+    ] = None,
+    test: Annotated[
+        Path | None, _option("A second file to test on.", DATA, "--test")
+    ] = None,
+    test_size: Annotated[
+        float, _option("Share of samples to test on where none are set apart.", DATA)
+    ] = 0.25,
+    data_dir: Annotated[
+        Path | None, _option("Folder of NAME.npz files (or DSSFN_DATA_DIR).", DATA)
+    ] = None,
+    partition: Annotated[
+        str, _option(f"How samples are divided: {', '.join(PARTITIONS)}.", DATA)
+    ] = "iid",
+    nodes: Annotated[int, _option("How many nodes.", NETWORK)] = 20,
+    topology: Annotated[
+        str, _option(f"{', '.join(KINDS)}, or an edge-list file.", NETWORK)
+    ] = "circular",
+    degree: Annotated[
+        int | None, _option("Neighbours on each side of a circular graph.", NETWORK)
+    ] = None,
+    consensus: Annotated[
+        str, _option(f"How averages are found: auto, {', '.join(SCHEMES)}.", NETWORK)
+    ] = "auto",
+    tol: Annotated[float | None, _option("Accuracy of every average.", NETWORK)] = None,
+    rounds: Annotated[
+        int | None, _option("Exchanges per average, instead of --tol.", NETWORK)
+    ] = None,
+    preset: Annotated[
+        str, _option(f"Settings to start from: {', '.join(PRESETS)}.", MODEL_)
+    ] = "default",
+    layers: Annotated[int, _option("L, hidden layers.", MODEL_)] = 20,
+    width: Annotated[int, _option("Random units per layer.", MODEL_)] = 1000,
+    alpha: Annotated[
+        float, _option("Radius of the output matrix, in units of sqrt(2Q).", MODEL_)
+    ] = 2.0,
+    gain: Annotated[
+        float | None, _option("Norm of the random features.", MODEL_)
+    ] = None,
+    standardize: Annotated[
+        bool | None, _option("Scale inputs by the network's mean and spread.", MODEL_)
+    ] = None,
+    solver: Annotated[
+        str, _option(f"How a layer is solved: auto, {', '.join(SOLVERS)}.", TRAINING)
+    ] = "auto",
+    iterations: Annotated[
+        int, _option("K, ADMM iterations per layer.", TRAINING)
+    ] = 100,
+    mu_input: Annotated[
+        float | None, _option("ADMM parameter of layer 0.", TRAINING)
+    ] = None,
+    mu_hidden: Annotated[
+        float | None, _option("ADMM parameter of the others.", TRAINING)
+    ] = None,
+    seed: Annotated[
+        int, _option("Key of the random matrices, partition and split.", TRAINING)
+    ] = 0,
+    check_equivalence: Annotated[
+        bool,
+        _option("Train in one place too and compare.", OUTPUT, "--check-equivalence"),
+    ] = False,
+    out: Annotated[
+        Path | None, _option("Folder for the model, figures and layers.", OUTPUT)
+    ] = None,
+    json: Annotated[
+        bool, _option("Print one JSON object, nothing else.", OUTPUT, "--json")
+    ] = False,
+    quiet: Annotated[bool, _option("No progress.", OUTPUT, "--quiet")] = False,
+) -> None:
+    """Train on a simulated network of nodes and report accuracy and traffic.
+
+    With --preset paper the paper's mu for the data set is taken where it has one.
+    """
+    graph = read_topology(topology, nodes, degree, seed)
+    loaded = load(
+        data, target=target, data_dir=data_dir, test_size=test_size, seed=seed,
+        test_file=test,
+    )  # fmt: skip
+    if preset == "paper" and (row := paper_mu(data, nodes)):
+        mu_input, mu_hidden = mu_input or row[0], mu_hidden or row[1]
+    given = {
+        "gain": gain, "standardize": standardize, "solver": solver, "tol": tol,
+        "consensus": consensus, "n_rounds": rounds,
+    }  # fmt: skip
+    plan = make_plan(
+        loaded, n_layers=layers, width=width, alpha=alpha, n_iter=iterations, seed=seed,
+        mu_input=mu_input, mu_hidden=mu_hidden, **resolve(preset, given),
+    )  # fmt: skip
+    experiment = Experiment(loaded, plan, graph, partition)
+    with out_folder(out), layer_progress(layers, quiet=quiet) as on_layer:
+        outcome = run_experiment(
+            experiment, check_equivalence=check_equivalence, on_layer=on_layer
+        )
+        if out is not None:
+            write_outcome(outcome, out)
+    if json:
+        print_json(outcome.figures)
+        return
+    show_layers(outcome.figures)
+    show_summary(outcome.figures)
+    if out is not None:
+        screen.print(f"\nThe model is in {out / MODEL}", soft_wrap=True)
+
+
+def read_topology(name: str, nodes: int, degree: int | None, seed: int) -> Topology:
+    """A graph by its kind, or from an edge-list file."""
+    is_file = os.sep in name or "." in name or Path(name).is_file()
+    if name in KINDS or not is_file:
+        return build_topology(name, nodes, degree=degree, seed=seed)
+    return read_edge_list(name, nodes)
+
+
+def make_plan(data: Dataset, **settings: Any) -> Plan:
+    """The plan for a data set; the classes are those of its training labels."""
+    classes = np.unique(data.y_train).tolist()
+    unseen = set(data.y_test.tolist()) - set(classes)
+    if unseen:
+        raise DataError(
+            f"`{data.name}`: the test samples have a label that no training sample "
+            f"has: {sorted(unseen)[0]!r}. Remove them, or choose another split."
+        )
+    return Plan(
+        n_features=data.X_train.shape[1],
+        classes=tuple(classes),
+        feature_names=data.feature_names,
+        **settings,
+    )

@@ -1,0 +1,91 @@
+"""`dssfn topology`: a graph, its spectrum, and what averaging over it costs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from dssfn.cli.display import show_pairs
+from dssfn.cli.outcome import print_json, screen
+from dssfn.cli.simulate import read_topology
+from dssfn.consensus import rounds_for
+from dssfn.topology import KINDS, Topology
+
+ACCURACIES = (1e-3, 1e-6, 1e-10)
+LARGEST_DRAWN = 48  # nodes that fit a terminal
+
+
+def topology(
+    nodes: Annotated[int, typer.Option(help="How many nodes.")] = 20,
+    topology: Annotated[
+        str, typer.Option(help=f"{', '.join(KINDS)}, or an edge-list file.")
+    ] = "circular",
+    degree: Annotated[
+        int | None, typer.Option(help="Neighbours on each side of a circular graph.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Key of the random graphs.")] = 0,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object, nothing else.")
+    ] = False,
+) -> None:
+    """Show a graph: its links, its spectrum, and the rounds that averaging takes."""
+    graph = read_topology(topology, nodes, degree, seed)
+    figures = _figures(graph)
+    if json:
+        print_json(figures)
+        return
+    if nodes <= LARGEST_DRAWN:
+        screen.print(_drawing(graph) + "\n", soft_wrap=True)
+    rounds = "   ".join(
+        f"{n:,} for {tol}" for tol, n in figures["gossip_rounds"].items()
+    )
+    show_pairs(
+        [
+            ("graph", f"{graph.name}, {nodes} nodes, {figures['edges']} edges"),
+            ("neighbours of a node", f"{min(graph.degrees)} to {max(graph.degrees)}"),
+            ("diameter", str(figures["diameter"])),
+            ("contraction per round", f"{graph.contraction:.6f}"),
+            ("spectral gap", f"{graph.spectral_gap:.6f}"),
+            ("gossip rounds", rounds),
+            ("eigenvalues of H", _spectrum(graph)),
+        ]
+    )
+
+
+def _figures(graph: Topology) -> dict[str, Any]:
+    return {
+        "topology": graph.name,
+        "n_nodes": graph.n_nodes,
+        "edges": len(graph.edges()),
+        "degrees": list(graph.degrees),
+        "diameter": graph.diameter,
+        "contraction": graph.contraction,
+        "spectral_gap": graph.spectral_gap,
+        "gossip_rounds": {f"{tol:g}": rounds_for(graph, tol) for tol in ACCURACIES},
+        "eigenvalues": graph.eigenvalues.tolist(),
+    }
+
+
+def _drawing(graph: Topology) -> str:
+    """Who talks to whom, as a matrix of dots."""
+    size = len(str(graph.n_nodes - 1))
+    linked = [set(graph.neighbours(i)) for i in range(graph.n_nodes)]
+    rows = []
+    for i in range(graph.n_nodes):
+        marks = (
+            "◆" if i == j else "●" if j in linked[i] else "·"
+            for j in range(len(linked))
+        )
+        rows.append(f"{i:>{size}} " + " ".join(marks))
+    return "\n".join(rows)
+
+
+def _spectrum(graph: Topology) -> str:
+    """How many eigenvalues lie in each tenth of [-1, 1], as a row of bars."""
+    bars = " ▁▂▃▄▅▆▇█"
+    counts = [0] * 20
+    for value in graph.eigenvalues:
+        counts[min(int((value + 1) * 10), 19)] += 1
+    heights = [-(-count * 8 // max(counts)) for count in counts]
+    return "-1 " + "".join(bars[height] for height in heights) + " 1"

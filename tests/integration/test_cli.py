@@ -1,0 +1,314 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from dssfn.cli.main import app
+
+SMALL = ["--layers", "2", "--width", "30", "--quiet"]
+
+
+def dssfn(*args):
+    return CliRunner().invoke(app, [str(arg) for arg in args])
+
+
+def wrong(*args):
+    """Run a command that must end with exit code 2 and one line; return the line."""
+    result = dssfn(*args)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1, result.stderr
+    return result.stderr
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo")
+    result = dssfn("demo", "--out", folder, "--json")
+    assert result.exit_code == 0, result.output
+    return folder, json.loads(result.stdout)
+
+
+def write_csv(path, n=40, **changes):
+    rng = np.random.default_rng(0)
+    columns = {
+        "a": rng.normal(size=n),
+        "b": rng.normal(size=n),
+        "label": ["yes" if i % 3 else "no" for i in range(n)],
+    }
+    pl.DataFrame(columns | changes).write_csv(path)
+    return path
+
+
+def test_the_demo_shows_that_decentralised_equals_centralised(trained):
+    _, figures = trained
+    assert figures["equivalence"]["central_difference"] < 1e-9
+    assert figures["equivalence"]["node_spread"] < 1e-9
+    assert figures["equivalence"]["prediction_agreement"] == 1.0
+    assert figures["test_accuracy"] > 0.97
+
+
+def test_the_demo_leaves_what_it_says(trained):
+    folder, figures = trained
+    rows = [json.loads(r) for r in (folder / "layers.jsonl").read_text().splitlines()]
+    assert rows == figures["layers"]
+    assert json.loads((folder / "result.json").read_text()) == figures
+    names = {"model.safetensors", "layers.jsonl", "result.json", "test.csv"}
+    assert {path.name for path in folder.iterdir()} == names
+
+
+def test_a_person_sees_tables_and_the_next_commands(tmp_path):
+    result = dssfn("demo", "--out", tmp_path / "d")
+    assert result.exit_code == 0
+    for words in ("layer by layer", "same prediction as one machine", "dssfn evaluate"):
+        assert words in result.stdout
+    assert "layer 5/5" in result.stderr
+
+
+def test_evaluate_agrees_with_the_training_report(trained):
+    folder, figures = trained
+    model, data = folder / "model.safetensors", folder / "test.csv"
+    result = dssfn("evaluate", model, data, "--target", "digit", "--json")
+    shown = json.loads(result.stdout)
+    assert shown["accuracy"] == pytest.approx(figures["test_accuracy"])
+    assert np.sum(shown["confusion"]) == shown["n_samples"] == figures["n_test"]
+    assert "accuracy" in dssfn("evaluate", model, data, "--target", "digit").stdout
+
+
+def test_predict_writes_one_line_per_sample(trained, tmp_path):
+    folder, figures = trained
+    model, data = folder / "model.safetensors", folder / "test.csv"
+    lines = dssfn("predict", model, data, "--proba").stdout.splitlines()
+    assert lines[0].startswith("prediction,p(0)")
+    assert len(lines) == figures["n_test"] + 1
+    dssfn("predict", model, data, "--out", tmp_path / "p.csv")
+    written = (tmp_path / "p.csv").read_text().splitlines()
+    assert written[1:] == [line.split(",")[0] for line in lines[1:]]
+    listed = json.loads(dssfn("predict", model, data, "--json").stdout)["prediction"]
+    assert [str(label) for label in listed] == written[1:]
+
+
+def test_info_shows_the_settings(trained):
+    folder, _ = trained
+    model = folder / "model.safetensors"
+    assert json.loads(dssfn("info", model, "--json").stdout)["width"] == 300
+    assert "pixel_0_0" in dssfn("info", model).stdout
+
+
+def test_topology_counts_rounds():
+    shown = json.loads(dssfn("topology", "--nodes", 20, "--degree", 4, "--json").stdout)
+    assert shown["gossip_rounds"]["1e-10"] == 65
+    assert shown["edges"] == 80
+    drawn = dssfn("topology", "--nodes", 6).stdout
+    assert "◆ ● · · · ●" in drawn
+
+
+def test_simulate_reports_what_the_design_promises():
+    result = dssfn("simulate", "--data", "iris", "--nodes", 5, "--check-equivalence",
+                   "--json", *SMALL)  # fmt: skip
+    shown = json.loads(result.stdout)
+    assert {"train_accuracy", "test_accuracy", "train_error_db"} <= shown.keys()
+    assert shown["layers"][2].keys() >= {
+        "layer", "cost", "train_error_db", "iterations", "rounds",
+    }  # fmt: skip
+    assert shown["communication"].keys() >= {
+        "rounds", "scalars_per_node", "bytes_total",
+    }  # fmt: skip
+    assert shown["equivalence"]["central_difference"] < 1e-7
+    assert shown["seconds"]["total"] > 0
+
+
+def test_central_difference_falls_as_k_grows():
+    gaps = []
+    for K in (10, 100, 1000):
+        result = dssfn(
+            "simulate", "--data", "iris", "--nodes", 3, "--solver", "admm", "--json",
+            "--iterations", K, "--check-equivalence", "--alpha", 1, *SMALL,
+        )  # fmt: skip
+        equal = json.loads(result.stdout)["equivalence"]
+        assert equal["node_spread"] <= 1e-9
+        gaps.append(equal["central_difference"])
+    assert gaps[0] > gaps[1] > gaps[2]
+
+
+def test_a_csv_file_of_ones_own(tmp_path):
+    data = write_csv(tmp_path / "mine.csv")
+    out = tmp_path / "out"
+    result = dssfn("simulate", "--data", data, "--target", "label", "--nodes", 3,
+                   "--out", out, *SMALL)  # fmt: skip
+    assert result.exit_code == 0, result.output
+    result = dssfn("predict", out / "model.safetensors", data)
+    assert set(result.stdout.split()[1:]) <= {"yes", "no"}
+
+
+def test_same_seed_same_model_file(tmp_path):
+    for name in ("one", "two"):
+        dssfn("simulate", "--data", "wine", "--nodes", 4, "--out", tmp_path / name,
+              *SMALL)  # fmt: skip
+    one, two = (tmp_path / n / "model.safetensors" for n in ("one", "two"))
+    assert one.read_bytes() == two.read_bytes()
+
+
+def test_wrong_data_is_refused_and_leaves_nothing(tmp_path):
+    out = tmp_path / "out"
+
+    def refused(path, *args):
+        error = wrong("simulate", "--data", path, "--nodes", 2, "--out", out, *args,
+                      *SMALL)  # fmt: skip
+        assert not out.exists()
+        return error
+
+    good = write_csv(tmp_path / "good.csv")
+    label = ("--target", "label")
+    assert "godo.csv" in refused(tmp_path / "godo.csv", *label)
+    assert "lable" in refused(good, "--target", "lable")
+    assert "target" in refused(good)
+    one = write_csv(tmp_path / "one.csv", label=["same"] * 40)
+    assert "two classes" in refused(one, *label)
+    empty = write_csv(tmp_path / "empty.csv", label=[None] * 40)
+    assert "label" in refused(empty, *label)
+    text = write_csv(tmp_path / "text.csv", b=["1"] * 39 + ["much"])
+    assert "`b`" in (error := refused(text, *label))
+    assert "line 41" in error
+    gap = write_csv(tmp_path / "gap.csv", a=[1.0, None] + [2.0] * 38)
+    assert "line 3" in refused(gap, *label)
+    assert "n_samples=30" in refused(good, *label, "--nodes", 31)
+    assert "dirichlet" in refused(good, *label, "--partition", "dirichlet")
+    unseen = write_csv(tmp_path / "unseen.csv", label=["no"] * 39 + ["maybe"])
+    assert "maybe" in refused(good, *label, "--test", unseen)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "word"),
+    [
+        ("--nodes", 0, "n_nodes"), ("--nodes", -3, "n_nodes"),
+        ("--degree", 9, "degree"), ("--degree", 0, "degree"),
+        ("--layers", -1, "n_layers"), ("--width", 0, "width"),
+        ("--alpha", 0, "alpha"), ("--gain", -1, "gain"), ("--tol", 0, "tol"),
+        ("--rounds", 0, "n_rounds"), ("--iterations", 0, "n_iter"),
+        ("--mu-input", -1, "mu_input"), ("--seed", -1, "seed"),
+        ("--solver", "magic", "solver"), ("--consensus", "magic", "consensus"),
+        ("--preset", "papr", "preset"), ("--topology", "rind", "grid"),
+        ("--partition", "by_class", "by-class"), ("--test-size", 1.5, "test_size"),
+        ("--data-dir", "nowhere", "data_dir"),
+    ],
+)  # fmt: skip
+def test_a_wrong_option_is_named(option, value, word):
+    base = ["--data", "iris", "--nodes", 5, *SMALL]
+    assert word in wrong("simulate", *base, option, value)
+
+
+@pytest.mark.parametrize(
+    ("edges", "words"),
+    [
+        ("0 1\n2 3\n", "connected"),
+        ("0 1\n1 2\n2 3\n3 9\n", "9"),
+        ("0 1\n1 1\n1 2\n2 3\n", "line 2"),
+        ("0 1\n1 2\n2 three\n", "line 3"),
+    ],
+)
+def test_a_wrong_edge_list_is_refused(tmp_path, edges, words):
+    path = tmp_path / "edges.txt"
+    path.write_text(edges)
+    assert words in wrong("simulate", "--data", "iris", "--nodes", 4, "--topology",
+                          path, *SMALL)  # fmt: skip
+
+
+def test_an_edge_list_makes_a_graph(tmp_path):
+    path = tmp_path / "edges.txt"
+    path.write_text("# a square\n0 1\n1 2\n2 3\n3 0\n")
+    shown = json.loads(
+        dssfn("topology", "--nodes", 4, "--topology", path, "--json").stdout
+    )
+    assert shown["edges"] == 4
+
+
+def test_a_model_that_does_not_fit_is_refused(trained, tmp_path):
+    folder, _ = trained
+    model = folder / "model.safetensors"
+    other = write_csv(tmp_path / "other.csv")
+    assert "pixel_0_0" in wrong("predict", model, other)
+    np.savez(tmp_path / "few.npz", X=np.ones((3, 63)))
+    assert "64 features" in wrong("predict", model, tmp_path / "few.npz")
+    cut = tmp_path / "cut.safetensors"
+    cut.write_bytes(model.read_bytes()[:-100])
+    for command in (["info", cut], ["predict", cut, folder / "test.csv"]):
+        assert "damaged" in wrong(*command)
+    assert "no model file" in wrong("info", tmp_path / "none.safetensors")
+
+
+def test_an_unknown_label_in_evaluate_is_named(trained, tmp_path):
+    folder, _ = trained
+    text = (folder / "test.csv").read_text().replace("\n", "\n", 1)
+    lines = text.splitlines()
+    lines[1] = ",".join([*lines[1].split(",")[:-1], "77"])
+    (tmp_path / "odd.csv").write_text("\n".join(lines))
+    error = wrong("evaluate", folder / "model.safetensors", tmp_path / "odd.csv",
+                  "--target", "digit")  # fmt: skip
+    assert "77" in error
+
+
+def test_an_unwritable_out_folder_is_noticed_before_training(tmp_path):
+    (tmp_path / "file").write_text("")
+    start = time.perf_counter()
+    error = wrong("simulate", "--data", "digits", "--out", tmp_path / "file", "--quiet")
+    assert "--out" in error
+    assert time.perf_counter() - start < 10  # twenty layers of it would take longer
+
+
+def test_a_closed_pipe_is_no_error(trained):
+    folder, _ = trained
+    command = f"{sys.executable} -m dssfn predict model.safetensors test.csv | head -1"
+    shown = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], cwd=folder, capture_output=True
+    )
+    assert shown.stdout == b"prediction\n"
+    assert shown.stderr == b""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are a POSIX matter")
+def test_ctrl_c_ends_cleanly(tmp_path):
+    command = [sys.executable, "-m", "dssfn", "simulate", "--data", "digits",
+               "--out", str(tmp_path / "out")]  # fmt: skip
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    line = process.stderr.readline()  # the first layer is done
+    assert line.startswith("layer 0/20")
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert stdout == ""
+    assert stderr.splitlines()[-1] == "Interrupted; no file was written."
+    assert "Traceback" not in stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_help_and_version_are_there():
+    for command in ("demo", "simulate", "topology", "predict", "evaluate", "info"):
+        result = dssfn(command, "--help")
+        assert result.exit_code == 0
+        assert "Example: dssfn" in " ".join(result.stdout.split())
+    assert dssfn("--version").stdout.startswith("dssfn 0.")
+    mistyped = dssfn("simulat")
+    assert mistyped.exit_code == 2
+    assert "simulate" in mistyped.stderr
+
+
+def test_runs_without_a_terminal_or_standard_input():
+    shown = subprocess.run(
+        [sys.executable, "-m", "dssfn", "topology", "--nodes", "4", "--json"],
+        stdin=subprocess.DEVNULL, capture_output=True, cwd=Path("/"),
+    )  # fmt: skip
+    assert json.loads(shown.stdout)["n_nodes"] == 4
