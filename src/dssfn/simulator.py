@@ -141,16 +141,11 @@ def simulate(
         for node, shard in enumerate(shards)
     ]
     networks = _drive(programs, averaging, book)
-    traffic = Traffic()
-    for part in book.traffic.values():
-        traffic.rounds += part.rounds
-        traffic.scalars_per_node += part.scalars_per_node
-        traffic.bytes_total += part.bytes_total
     return Simulation(
         networks=tuple(networks),
         history=tuple(book.history),
-        traffic=traffic,
-        traffic_by_layer=dict(book.traffic),
+        traffic=book.traffic,
+        traffic_by_layer=dict(book.by_layer),
         seconds=time.perf_counter() - start,
     )
 
@@ -161,14 +156,19 @@ class _Book:
 
     on_layer: Callable[[LayerRecord, Traffic], None] | None
     history: list[LayerRecord] = field(default_factory=list)
-    traffic: defaultdict[int, Traffic] = field(
+    traffic: Traffic = field(default_factory=Traffic)
+    by_layer: defaultdict[int, Traffic] = field(
         default_factory=lambda: defaultdict(Traffic)
     )
+
+    def account(self, averaging: Averaging, message: Message) -> None:
+        for traffic in (self.traffic, self.by_layer[message.layer]):
+            traffic.add(averaging, message.values.size)
 
     def write(self, record: LayerRecord) -> None:
         self.history.append(record)
         if self.on_layer:
-            self.on_layer(record, self.traffic[record.layer])
+            self.on_layer(record, self.by_layer[record.layer])
 
 
 def _drive(
@@ -177,9 +177,8 @@ def _drive(
     """Answer all programs' messages until they return."""
     with _workers(len(programs)) as advance_all:
         steps = advance_all(programs, [None] * len(programs))
-        while all(isinstance(step, Message) for step in steps):
-            messages = [step for step in steps if isinstance(step, Message)]
-            book.traffic[messages[0].layer].add(averaging, messages[0].values.size)
+        while messages := [step for step in steps if isinstance(step, Message)]:
+            book.account(averaging, messages[0])
             means = averaging.mix(np.stack([message.values for message in messages]))
             steps = advance_all(programs, list(means))
     return [step for step in steps if isinstance(step, Network)]

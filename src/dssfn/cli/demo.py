@@ -12,7 +12,7 @@ from dssfn._atomic import write_atomically
 from dssfn.cli.display import layer_progress, show_layers, show_summary
 from dssfn.cli.experiment import Experiment, run_experiment
 from dssfn.cli.outcome import print_json, screen
-from dssfn.cli.outfolder import MODEL, out_folder, write_outcome
+from dssfn.cli.outfolder import MODEL_FILE, out_folder, write_outcome
 from dssfn.cli.simulate import make_plan
 from dssfn.datasets import Dataset, load_dataset
 from dssfn.presets import resolve
@@ -54,10 +54,11 @@ def demo(
         return
     show_layers(outcome.figures)
     show_summary(outcome.figures)
+    model, test = out / MODEL_FILE, out / TEST_FILE
     screen.print(
-        f"\nThe model is in {out / MODEL}, unseen images in {out / TEST_FILE}. Next:\n"
-        f"  dssfn info {out / MODEL}\n"
-        f"  dssfn evaluate {out / MODEL} {out / TEST_FILE} --target {TARGET}",
+        f"\nThe model is in {model}, unseen images in {test}. Next:\n"
+        f"  dssfn info {model}\n"
+        f"  dssfn evaluate {model} {test} --target {TARGET}",
         soft_wrap=True,
     )
 

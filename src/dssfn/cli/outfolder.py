@@ -12,7 +12,8 @@ from dssfn.cli.experiment import Outcome
 from dssfn.errors import InputError
 from dssfn.modelfile import save_network
 
-MODEL, RESULT, LAYERS = "model.safetensors", "result.json", "layers.jsonl"
+MODEL_FILE, RESULT_FILE = "model.safetensors", "result.json"
+LAYERS_FILE = "layers.jsonl"
 
 
 @contextmanager
@@ -41,8 +42,8 @@ def out_folder(path: Path | None) -> Iterator[None]:
 
 def write_outcome(outcome: Outcome, path: Path) -> None:
     """The model, all figures with the settings, and one row per layer."""
-    save_network(outcome.network, path / MODEL)
+    save_network(outcome.network, path / MODEL_FILE)
     rows = "".join(json.dumps(row) + "\n" for row in outcome.figures["layers"])
-    write_atomically(path / LAYERS, rows.encode())
+    write_atomically(path / LAYERS_FILE, rows.encode())
     result = json.dumps(outcome.figures, indent=2, allow_nan=False) + "\n"
-    write_atomically(path / RESULT, result.encode())
+    write_atomically(path / RESULT_FILE, result.encode())

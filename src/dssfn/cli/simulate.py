@@ -12,20 +12,16 @@ import typer
 from dssfn.cli.display import layer_progress, show_layers, show_summary
 from dssfn.cli.experiment import Experiment, run_experiment
 from dssfn.cli.outcome import print_json, screen
-from dssfn.cli.outfolder import MODEL, out_folder, write_outcome
+from dssfn.cli.outfolder import MODEL_FILE, out_folder, write_outcome
 from dssfn.config import SCHEMES, SOLVERS, Plan
 from dssfn.datasets import KNOWN_NAMES, PARTITIONS, Dataset, load
 from dssfn.errors import DataError
 from dssfn.presets import PRESETS, paper_mu, resolve
 from dssfn.topology import KINDS, Topology, build_topology, read_edge_list
 
-DATA, NETWORK, MODEL_, TRAINING, OUTPUT = (
-    "Data",
-    "Network of nodes",
-    "Model",
-    "Training",
-    "Output",
-)
+# Headings of the help text.
+DATA, NETWORK, MODEL = "Data", "Network of nodes", "Model"
+TRAINING, OUTPUT = "Training", "Output"
 
 
 def _option(help: str, panel: str, *names: str) -> Any:
@@ -66,18 +62,18 @@ def simulate(
         int | None, _option("Exchanges per average, instead of --tol.", NETWORK)
     ] = None,
     preset: Annotated[
-        str, _option(f"Settings to start from: {', '.join(PRESETS)}.", MODEL_)
+        str, _option(f"Settings to start from: {', '.join(PRESETS)}.", MODEL)
     ] = "default",
-    layers: Annotated[int, _option("L, hidden layers.", MODEL_)] = 20,
-    width: Annotated[int, _option("Random units per layer.", MODEL_)] = 1000,
+    layers: Annotated[int, _option("L, hidden layers.", MODEL)] = 20,
+    width: Annotated[int, _option("Random units per layer.", MODEL)] = 1000,
     alpha: Annotated[
-        float, _option("Radius of the output matrix, in units of sqrt(2Q).", MODEL_)
+        float, _option("Radius of the output matrix, in units of sqrt(2Q).", MODEL)
     ] = 2.0,
     gain: Annotated[
-        float | None, _option("Norm of the random features.", MODEL_)
+        float | None, _option("Norm of the random features.", MODEL)
     ] = None,
     standardize: Annotated[
-        bool | None, _option("Scale inputs by the network's mean and spread.", MODEL_)
+        bool | None, _option("Scale inputs by the network's mean and spread.", MODEL)
     ] = None,
     solver: Annotated[
         str, _option(f"How a layer is solved: auto, {', '.join(SOLVERS)}.", TRAINING)
@@ -138,7 +134,7 @@ def simulate(
     show_layers(outcome.figures)
     show_summary(outcome.figures)
     if out is not None:
-        screen.print(f"\nThe model is in {out / MODEL}", soft_wrap=True)
+        screen.print(f"\nThe model is in {out / MODEL_FILE}", soft_wrap=True)
 
 
 def read_topology(name: str, nodes: int, degree: int | None, seed: int) -> Topology:

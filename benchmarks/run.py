@@ -1,0 +1,184 @@
+"""Measure the parts of training as ratios to plain dense products in the same run.
+
+Machines differ and are noisy; a ratio to a product of the same size, timed in turn
+with the part itself, is what can be compared. Run with `make bench`.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from threadpoolctl import threadpool_limits
+
+from dssfn.config import Plan
+from dssfn.consensus import Gossip, run_rounds
+from dssfn.network import next_features, random_matrix
+from dssfn.problem import LayerProblem, solve_ball
+from dssfn.shard import Shard, one_hot
+from dssfn.simulator import simulate
+from dssfn.topology import build_topology
+
+# One node of the paper's MNIST run: 60000 samples over 20 nodes.
+Q, WIDTH, J, M = 10, 1000, 3000, 20
+N = 2 * Q + WIDTH
+RESULTS = Path("bench.json")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One part, its yardstick, and how they compare."""
+
+    part: str
+    yardstick: str
+    milliseconds: float
+    yardstick_milliseconds: float
+
+    @property
+    def ratio(self) -> float:
+        return self.milliseconds / self.yardstick_milliseconds
+
+
+def measure(
+    part: str,
+    run: Callable[[], object],
+    yardstick: str,
+    bare: Callable[[], object],
+    *,
+    repeats: int = 7,
+) -> Row:
+    """Time both in turn, so that a slow moment hits both; take medians."""
+    run(), bare()
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(repeats):
+        for one, kept in zip((run, bare), times, strict=True):
+            start = time.perf_counter()
+            one()
+            kept.append(1e3 * (time.perf_counter() - start))
+    return Row(part, yardstick, *map(statistics.median, times))
+
+
+def layer_rows(rng: np.random.Generator) -> list[Row]:
+    Y = np.maximum(rng.normal(size=(N, J)), 0)
+    T = one_hot(rng.integers(Q, size=J), Q)
+    R = random_matrix(0, 1, WIDTH, N)
+    O = rng.normal(size=(Q, N)) / N
+    other = rng.normal(size=(N, J))
+    problem = LayerProblem(Y, T)
+    G, C = problem.gram(), problem.cross()
+    square = rng.normal(size=(N, N))
+    solve = problem.proximal(1.0)
+    return [
+        measure(
+            "grow a layer: relu([OY; -OY; RY/|RY|])",
+            lambda: next_features(O @ Y, R, Y, gain=1.0),
+            "R Y",
+            lambda: R @ Y,
+        ),
+        measure("Y Y^T", problem.gram, "Y X^T", lambda: Y @ other.T),
+        measure(
+            "ADMM: factor a layer",
+            lambda: problem.proximal(1.0),
+            "Y X^T",
+            lambda: Y @ other.T,
+        ),
+        measure(
+            "ADMM: one O-update",
+            lambda: solve(O),
+            "Q x n times n x n",
+            lambda: O @ square,
+            repeats=51,
+        ),
+        measure(
+            "exact solve of a layer",
+            lambda: solve_ball(G, C, 2 * np.sqrt(2 * Q)),
+            "n x n times n x n",
+            lambda: square @ square,
+        ),
+    ]
+
+
+def mixing_rows(rng: np.random.Generator) -> list[Row]:
+    values = rng.normal(size=(M, Q, N))
+    flat = values.reshape(M, -1)
+    H = build_topology("circular", M, degree=4).H
+    gossip = Gossip(build_topology("circular", M, degree=4), 65)
+    one_round = Gossip(build_topology("circular", M, degree=4), 1)
+    gossip.mix(values)
+    return [
+        measure(
+            "mixing, 65 gossip rounds at once",
+            lambda: gossip.mix(values),
+            "M x M times M x Qn",
+            lambda: H @ flat,
+            repeats=51,
+        ),
+        measure(
+            "mixing, one round node by node",
+            lambda: run_rounds(one_round, list(values)),
+            "M x M times M x Qn",
+            lambda: H @ flat,
+            repeats=21,
+        ),
+    ]
+
+
+def training_row(rng: np.random.Generator) -> Row:
+    """A whole small training against the bare products R_l Y_l of its layers."""
+    P, n_layers, per_node = 64, 5, 600
+    X = rng.normal(size=(P, M * per_node))
+    T = one_hot(rng.integers(Q, size=M * per_node), Q)
+    shards = [Shard(X[:, m::M].copy(), T[:, m::M].copy()) for m in range(M)]
+    plan = Plan(n_features=P, classes=tuple(range(Q)), n_layers=n_layers, width=WIDTH)
+    ring = build_topology("circular", M, degree=4)
+    inputs = [np.ascontiguousarray(X)] + [rng.normal(size=(N, M * per_node))] * (
+        n_layers - 1
+    )
+
+    def bare() -> None:
+        for layer, Y in enumerate(inputs, start=1):
+            random_matrix(0, layer, WIDTH, len(Y)) @ Y
+
+    return measure(
+        f"train {n_layers} layers on {M} nodes, solver gram",
+        lambda: simulate(shards, plan, ring),
+        "R_l Y_l of all layers and nodes",
+        bare,
+        repeats=3,
+    )
+
+
+def main() -> None:
+    """Print the table and keep it as JSON."""
+    rng = np.random.default_rng(0)
+    with threadpool_limits(1, "blas"):  # as for one node of many in the simulator
+        rows = layer_rows(rng) + mixing_rows(rng)
+    rows.append(training_row(rng))
+    table = Table(title=f"n = {N}, J = {J}, Q = {Q}, M = {M}", title_justify="left")
+    for name in ("part", "ms", "yardstick", "ms", "ratio"):
+        table.add_column(name, justify="left" if name[0] in "py" else "right")
+    for row in rows:
+        table.add_row(
+            row.part,
+            f"{row.milliseconds:.2f}",
+            row.yardstick,
+            f"{row.yardstick_milliseconds:.2f}",
+            f"{row.ratio:.2f}",
+        )
+    Console().print(table)
+    machine = {"processor": platform.machine(), "numpy": np.__version__}
+    kept = {"machine": machine, "rows": [asdict(r) | {"ratio": r.ratio} for r in rows]}
+    RESULTS.write_text(json.dumps(kept, indent=2) + "\n")
+    Console().print(f"Kept in {RESULTS}")
+
+
+if __name__ == "__main__":
+    main()
