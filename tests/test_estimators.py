@@ -128,8 +128,8 @@ def test_history_and_traffic_are_reported():
     X, y = load_iris(return_X_y=True)
     model = DSSFNClassifier(n_nodes=4, n_rounds=5, **SMALL).fit(X, y)
     assert [record.layer for record in model.history_] == [0, 1, 2]
-    # Two averagings for the scaling, one per layer, one for the last layer's cost.
-    assert model.traffic_.rounds == 5 * (2 + 3 + 1)
+    # Three averagings for the scaling, one per layer, one for the last layer's cost.
+    assert model.traffic_.rounds == 5 * (3 + 3 + 1)
 
 
 def test_constant_columns_and_zero_samples_work():

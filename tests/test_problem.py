@@ -96,6 +96,15 @@ def test_features_that_are_all_zero_give_the_zero_solution():
     assert not O.any()
 
 
+@pytest.mark.parametrize("scale", [1e-140, 1e-80, 1e80, 1e140])
+def test_scales_near_the_ends_of_the_floats(scale):
+    p = problem(3, 5, 30, 2)
+    O = solve_ball(p.gram() * scale, p.cross() * scale, 0.05)
+    np.testing.assert_allclose(O, solve_ball(p.gram(), p.cross(), 0.05), rtol=1e-9)
+    tiny = solve_ball(p.gram(), p.cross(), 1e-120)
+    assert np.linalg.norm(tiny) == pytest.approx(1e-120)
+
+
 def test_wide_spectrum_still_lands_on_the_sphere():
     s = 10.0 ** -np.arange(14.0)
     O = solve_ball(np.diag(s), np.sqrt(s)[None, :], 3.0)

@@ -18,7 +18,7 @@ def test_the_public_names_are_these():
 
 
 def test_importing_the_package_does_not_pull_in_what_only_commands_need():
-    heavy = "{'polars', 'typer', 'rich', 'matplotlib'}"
+    heavy = "{'polars', 'typer', 'rich', 'matplotlib', 'sklearn'}"
     code = f"import sys, dssfn; print(sorted({heavy} & set(sys.modules)))"
     shown = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

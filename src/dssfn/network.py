@@ -21,6 +21,10 @@ from dssfn.errors import DataError
 CHUNK = 4096  # columns in a forward pass: long enough for BLAS, short for memory
 
 
+EPS = float(np.finfo(float).eps)
+ROUNDING = 1000 * EPS  # sums over many samples and nodes are not exact to the last bit
+
+
 @lru_cache(maxsize=2)  # nodes in one process walk through the layers together
 def random_matrix(seed: int, layer: int, rows: int, columns: int) -> Array:
     """R of a layer: uniform on [-1, 1), from the Philox stream keyed (seed, layer).
@@ -32,21 +36,24 @@ def random_matrix(seed: int, layer: int, rows: int, columns: int) -> Array:
     >>> random_matrix(0, 1, 2, 3).shape
     (2, 3)
     """
-    stream = np.random.Philox(key=np.array([seed, layer], dtype=np.uint64))
-    words = stream.random_raw(rows * columns)
-    R: Array = (words >> np.uint64(11)).astype(np.float64)  # 53 bits each
-    R *= 2.0**-52
-    R -= 1.0
+    R = _uniform(seed, layer, rows * columns).reshape(rows, columns)
     R.flags.writeable = False
-    return R.reshape(rows, columns)
+    return R
+
+
+def _uniform(seed: int, layer: int, count: int) -> Array:
+    stream = np.random.Philox(key=np.array([seed, layer], dtype=np.uint64))
+    numbers: Array = (stream.random_raw(count) >> np.uint64(11)).astype(np.float64)
+    numbers *= 2.0**-52  # 53 bits each, on [0, 2)
+    numbers -= 1.0
+    return numbers
 
 
 def random_digest(plan: Plan) -> str:
     """A fingerprint of all the random matrices, from the first row of each."""
     digest = hashlib.sha256()
     for layer in range(1, plan.n_layers + 1):
-        columns = plan.inputs_of(layer - 1)
-        row = random_matrix(plan.seed, layer, 1, columns)
+        row = _uniform(plan.seed, layer, plan.inputs_of(layer - 1))
         digest.update(row.astype("<f8").tobytes())
     return digest.hexdigest()
 
@@ -80,6 +87,25 @@ def next_features(scores: Array, R: Array, Y: Array, *, gain: float) -> Array:
     return grown
 
 
+def grow(plan: Plan, layer: int, scores: Array, Y: Array) -> Array:
+    """The features of layer + 1 from those of `layer` and their scores O Y."""
+    R = random_matrix(plan.seed, layer + 1, plan.width, len(Y))
+    return next_features(scores, R, Y, gain=plan.gain)
+
+
+def standardise(X: Array, shift: Array, scale: Array) -> Array:
+    """(x - shift) / scale for the columns x of X.
+
+    A value that equals the mean up to rounding becomes zero. Otherwise a sample at the
+    very centre would keep nothing but rounding errors, which the normalised random part
+    of the first layer would blow up to full size, differently on every node.
+    """
+    Y: Array = (X - shift[:, None]) / scale[:, None]
+    noise = ROUNDING * (1 + np.abs(shift) / scale)
+    Y[np.abs(Y) <= noise[:, None]] = 0.0
+    return Y
+
+
 @dataclass(frozen=True, slots=True)
 class Network:
     """A trained network.
@@ -91,7 +117,7 @@ class Network:
     outputs : tuple of arrays
         O_0 of shape (Q, P), then O_1 .. O_L of shape (Q, n).
     shift, scale : arrays of shape (P,)
-        The inputs are used as (x - shift) / scale.
+        The inputs are used as (x - shift) / scale, if the plan says so.
     """
 
     plan: Plan
@@ -120,10 +146,9 @@ class Network:
     def staged_scores(self, X: Array) -> Iterator[Array]:
         """The predicted targets after layer 0, 1, .., L: what each depth would say."""
         plan = self.plan
-        Y: Array = (X - self.shift[:, None]) / self.scale[:, None]
+        Y = standardise(X, self.shift, self.scale) if plan.standardize else X
         for layer, O in enumerate(self.outputs):
-            scores = O @ Y
+            scores: Array = O @ Y
             yield scores
             if layer < plan.n_layers:
-                R = random_matrix(plan.seed, layer + 1, plan.width, len(Y))
-                Y = next_features(scores, R, Y, gain=plan.gain)
+                Y = grow(plan, layer, scores, Y)

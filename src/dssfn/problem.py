@@ -123,6 +123,9 @@ def solve_ball(G: Array, C: Array, radius: float) -> Array:
 
     Notes
     -----
+    Exact up to rounding of the normal equations: the cost is within about
+    ``n * eps * ||G|| * radius^2`` of the optimum, since G squares the condition of Y.
+
     With G = U diag(s) U^T the norm is a sum of simple fractions in lam. Its
     reciprocal is concave and rises with lam, so Newton's method started left of the
     root climbs to it without overshooting (Hebden's secular equation).
@@ -156,9 +159,12 @@ def _secular(s: Array, c: Array, radius: float, *, start: float) -> float:
         norm = float(np.linalg.norm(parts))
         if norm <= radius * (1 + 4 * EPS):
             return lam
-        slope = float(np.sum(parts**2 / (s + lam))) / norm  # -d norm / d lam
-        step = (norm / radius - 1) * norm / slope
+        decay = float(np.sum((parts / norm) ** 2 / (s + lam)))  # -d log(norm) / d lam
+        step = (norm / radius - 1) / decay
         if lam + step == lam:
             return lam
         lam += step
-    return lam
+    raise NumericalError(
+        f"The multiplier of a layer was not found: ||C|| = {np.linalg.norm(c):g}, "
+        f"||G|| = {s[-1]:g}, radius {radius:g}. Scale the inputs (`standardize=True`)."
+    )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dssfn._typing import Array
 from dssfn.errors import DataError
@@ -19,7 +19,7 @@ class Shard:
     Parameters
     ----------
     X : array of shape (P, J)
-        Features.
+        Features; kept as float64.
     T : array of shape (Q, J)
         Targets; one-hot columns for classification. A class that this node has never
         seen has a row of zeros: the rows follow the agreed class list.
@@ -29,6 +29,8 @@ class Shard:
     T: Array
 
     def __post_init__(self) -> None:
+        for name in ("X", "T"):
+            object.__setattr__(self, name, _as_float64(name, getattr(self, name)))
         if self.X.ndim != 2 or self.T.ndim != 2:
             raise DataError(
                 "`X` and `T` must be matrices with one column per sample, got shapes "
@@ -51,6 +53,14 @@ class Shard:
         return int(self.X.shape[1])
 
 
+def _as_float64(name: str, values: ArrayLike) -> Array:
+    """Rows in one piece, as BLAS likes them; bytes would wrap around in products."""
+    try:
+        return np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as exc:
+        raise DataError(f"`{name}` must hold numbers: {exc}.") from exc
+
+
 def divide(
     X: Array, codes: NDArray[np.intp], n_classes: int, parts: Sequence[NDArray[np.intp]]
 ) -> list[Shard]:
@@ -60,10 +70,7 @@ def divide(
     >>> [s.n_samples for s in divide(np.eye(3), np.array([0, 1, 1]), 2, parts)]
     [1, 2]
     """
-    return [
-        Shard(np.ascontiguousarray(X[rows].T), one_hot(codes[rows], n_classes))
-        for rows in parts
-    ]
+    return [Shard(X[rows].T, one_hot(codes[rows], n_classes)) for rows in parts]
 
 
 def one_hot(codes: NDArray[np.intp], n_classes: int) -> Array:

@@ -80,12 +80,9 @@ class Simulation:
 
     @property
     def node_spread(self) -> float:
-        """Largest relative distance between two nodes' last output matrices."""
-        outputs = np.stack([network.output.ravel() for network in self.networks])
-        size = float(np.linalg.norm(outputs[0])) or 1.0
-        return max(
-            float(np.linalg.norm(outputs - row, axis=1).max()) / size for row in outputs
-        )
+        """Largest relative distance between two nodes' output matrices of a layer."""
+        layers = zip(*(network.outputs for network in self.networks), strict=True)
+        return max(map(_spread, layers))
 
 
 def simulate(
@@ -148,6 +145,12 @@ def simulate(
         traffic_by_layer=dict(book.by_layer),
         seconds=time.perf_counter() - start,
     )
+
+
+def _spread(matrices: tuple[Array, ...]) -> float:
+    rows = np.stack([O.ravel() for O in matrices])
+    size = float(np.linalg.norm(rows[0])) or 1.0
+    return max(float(np.linalg.norm(rows - row, axis=1).max()) / size for row in rows)
 
 
 @dataclass(slots=True)

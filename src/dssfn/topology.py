@@ -186,6 +186,21 @@ def from_matrix(H: ArrayLike) -> Topology:
     return Topology(_square("H", H), "matrix")
 
 
+def read_matrix(path: str | Path, n_nodes: int) -> Topology:
+    """Your own mixing matrix of shape (n_nodes, n_nodes) from a NumPy ``.npy`` file."""
+    try:
+        H = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as exc:
+        raise TopologyError(f"{path}: cannot be read as a .npy array: {exc}.") from exc
+    try:
+        topology = Topology(_square("H", H), Path(path).stem)
+    except TopologyError as exc:
+        raise TopologyError(f"{path}: {exc}") from exc
+    rule = f"{path}: `H` must have one row for each of `n_nodes`={n_nodes} nodes"
+    _demand(topology.n_nodes == n_nodes, f"{rule}, got {topology.n_nodes}.")
+    return topology
+
+
 def read_edge_list(path: str | Path, n_nodes: int) -> Topology:
     """Graph from a text file, with Metropolis-Hastings weights.
 

@@ -11,7 +11,6 @@ after the last layer.
 
 from __future__ import annotations
 
-import itertools
 import math
 import sys
 from collections.abc import Callable, Generator
@@ -23,7 +22,7 @@ import numpy as np
 from dssfn._typing import Array, Program
 from dssfn.config import Plan
 from dssfn.errors import DataError, NumericalError
-from dssfn.network import Network, next_features, random_matrix
+from dssfn.network import ROUNDING, Network, grow, standardise
 from dssfn.problem import LayerProblem, squared_norm
 from dssfn.shard import Shard
 from dssfn.solvers import solve_layer
@@ -46,7 +45,7 @@ NodeProgram: TypeAlias = Generator[Message, Array, Result]
 
 @dataclass(frozen=True, slots=True)
 class LayerRecord:
-    """How the whole network stood after one layer; equal on every node.
+    """How the whole network stood after one layer, as far as the averages are exact.
 
     Parameters
     ----------
@@ -86,15 +85,15 @@ def train_node(
     n_nodes : int
         M, to turn means into sums.
     on_layer : callable, optional
-        Told of every finished layer.
+        Told of every finished layer, once the next one has been solved.
     """
     _check_shard(shard, plan)
     Y, T = shard.X, shard.T  # (P, J), (Q, J)
     shift, scale = np.zeros(plan.n_features), np.ones(plan.n_features)
     if plan.standardize:
-        scaling = agree_scaling(Y, tol=plan.tol)
+        scaling = agree_scaling(Y)
         (shift, scale), _, _ = yield from _messages(scaling, INPUTS, np.empty(0))
-        Y = (Y - shift[:, None]) / scale[:, None]
+        Y = standardise(Y, shift, scale)
 
     outputs: list[Array] = []
     tally = np.empty(0)  # this node's part of the sums that describe the last layer
@@ -109,28 +108,31 @@ def train_node(
         scores = O @ Y  # (Q, J), the learned part of the next layer too
         tally = _tally(scores, T)
         if layer < plan.n_layers:
-            R = random_matrix(plan.seed, layer + 1, plan.width, len(Y))
-            Y = next_features(scores, R, Y, gain=plan.gain)
+            Y = grow(plan, layer, scores, Y)
     mean = yield _message(plan.n_layers, tally)
     if on_layer:
         on_layer(_record(plan.n_layers, n_nodes * mean, iterations))
     return Network(plan, tuple(outputs), shift, scale)
 
 
-def agree_scaling(X: Array, *, tol: float) -> Program[tuple[Array, Array]]:
+def agree_scaling(X: Array) -> Program[tuple[Array, Array]]:
     """Mean and standard deviation of every feature over the whole network.
 
-    Two passes, so that a large mean does not drown a small deviation. A feature that
-    is constant on all nodes keeps the scale 1; since the mean is known to a relative
-    `tol` only, so is what counts as constant.
+    Two passes, so that a large mean does not drown a small deviation. The third average
+    makes the nodes' results equal to rounding, which two averages that are only as
+    accurate as asked for do not: scaled differently on every node, data of low rank
+    would gain directions that they do not have.
     """
     J = X.shape[1]
     sums = yield np.concatenate([[J], X.sum(axis=1)])
     shift = sums[1:] / sums[0]
     squares = yield ((X - shift[:, None]) ** 2).sum(axis=1)
     scale = np.sqrt(squares / sums[0])
-    constant = scale <= 100 * tol * np.abs(shift)
-    return shift, np.where(constant, 1.0, scale)
+    # Samples and their number are averaged with the same weights, so the mean of a
+    # feature that is constant on all nodes is exact, however rough the averages.
+    constant = scale <= ROUNDING * np.abs(shift)
+    agreed = yield np.concatenate([shift, np.where(constant, 1.0, scale)])
+    return agreed[: len(shift)], agreed[len(shift) :]
 
 
 def _messages(
@@ -142,21 +144,23 @@ def _messages(
     """
     values = next(program)
     mean = yield _message(layer, np.concatenate([values.ravel(), rider]))
-    reply, mean_rider = mean[: values.size].reshape(values.shape), mean[values.size :]
-    for n_averagings in itertools.count(1):
+    reply = mean[: values.size].reshape(values.shape)
+    mean_rider = mean[values.size :].copy()  # a view would keep all of it alive
+    n_averagings = 1
+    while True:
         try:
             values = program.send(reply)
         except StopIteration as stop:
             return stop.value, mean_rider, n_averagings
         reply = yield _message(layer, values)
-    raise AssertionError  # count() has no end
+        n_averagings += 1
 
 
 def _message(layer: int, values: Array) -> Message:
     if not np.isfinite(values).all():
         raise NumericalError(
-            f"Layer {max(layer, 0)} produced a number that is not finite. Scale the "
-            "inputs (`standardize=True`), or choose smaller `mu_input`, `mu_hidden`."
+            f"Layer {max(layer, 0)} produced a number that is not finite. Check the "
+            "scale of the inputs (or `standardize` them), `mu_input` and `mu_hidden`."
         )
     return Message(layer, values)
 
@@ -169,10 +173,12 @@ def _tally(scores: Array, T: Array) -> Array:
 
 def _record(layer: int, totals: Array, iterations: int) -> LayerRecord:
     cost, cost_of_zero, correct, n_samples = totals.tolist()
+    smallest = sys.float_info.min
+    ratio = max(cost, smallest) / max(cost_of_zero, smallest)
     return LayerRecord(
         layer=layer,
         cost=cost,
-        train_error_db=10 * math.log10(max(cost / cost_of_zero, sys.float_info.min)),
+        train_error_db=10 * math.log10(max(ratio, smallest)),
         # Counts are whole: what gossip leaves beside them is not information.
         train_accuracy=round(correct) / round(n_samples),
         iterations=iterations,

@@ -225,6 +225,23 @@ def test_a_wrong_edge_list_is_refused(tmp_path, edges, words):
                           path, *SMALL)  # fmt: skip
 
 
+def test_a_mixing_matrix_of_ones_own(tmp_path):
+    path = tmp_path / "H.npy"
+    np.save(path, [[0.5, 0.5, 0], [0.5, 0.25, 0.25], [0, 0.25, 0.75]])
+    ask = ("topology", "--nodes", 3, "--topology", path)
+    assert json.loads(dssfn(*ask, "--json").stdout)["edges"] == 2
+    assert "degree" in wrong(*ask, "--degree", 1)
+    assert "n_nodes" in wrong("topology", "--nodes", 4, "--topology", path)
+    np.save(path, [[0.5, 0.4, 0], [0.4, 0.25, 0.25], [0, 0.25, 0.75]])
+    assert "sum to 1" in wrong(*ask)
+    np.save(path, [[0.5, 0.5, 0], [0.4, 0.35, 0.25], [0.1, 0.15, 0.75]])
+    assert "symmetric" in wrong(*ask)
+    path.write_bytes(b"no array")
+    assert ".npy" in wrong(*ask)
+    path.unlink()
+    assert "H.npy" in wrong(*ask)
+
+
 def test_an_edge_list_makes_a_graph(tmp_path):
     path = tmp_path / "edges.txt"
     path.write_text("# a square\n0 1\n1 2\n2 3\n3 0\n")

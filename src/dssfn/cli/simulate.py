@@ -15,9 +15,15 @@ from dssfn.cli.outcome import print_json, screen
 from dssfn.cli.outfolder import MODEL_FILE, out_folder, write_outcome
 from dssfn.config import SCHEMES, SOLVERS, Plan
 from dssfn.datasets import KNOWN_NAMES, PARTITIONS, Dataset, load
-from dssfn.errors import DataError
+from dssfn.errors import DataError, TopologyError
 from dssfn.presets import PRESETS, paper_mu, resolve
-from dssfn.topology import KINDS, Topology, build_topology, read_edge_list
+from dssfn.topology import (
+    KINDS,
+    Topology,
+    build_topology,
+    read_edge_list,
+    read_matrix,
+)
 
 # Headings of the help text.
 DATA, NETWORK, MODEL = "Data", "Network of nodes", "Model"
@@ -49,7 +55,8 @@ def simulate(
     ] = "iid",
     nodes: Annotated[int, _option("How many nodes.", NETWORK)] = 20,
     topology: Annotated[
-        str, _option(f"{', '.join(KINDS)}, or an edge-list file.", NETWORK)
+        str,
+        _option(f"{', '.join(KINDS)}, an edge-list file or a .npy matrix.", NETWORK),
     ] = "circular",
     degree: Annotated[
         int | None, _option("Neighbours on each side of a circular graph.", NETWORK)
@@ -138,11 +145,14 @@ def simulate(
 
 
 def read_topology(name: str, nodes: int, degree: int | None, seed: int) -> Topology:
-    """A graph by its kind, or from an edge-list file."""
+    """A graph by its kind, from an edge-list file, or from a matrix in a .npy file."""
     is_file = os.sep in name or "." in name or Path(name).is_file()
     if name in KINDS or not is_file:
         return build_topology(name, nodes, degree=degree, seed=seed)
-    return read_edge_list(name, nodes)
+    if degree is not None:
+        raise TopologyError(f"`degree` must be left out: `{name}` has all the edges.")
+    read = read_matrix if name.endswith(".npy") else read_edge_list
+    return read(name, nodes)
 
 
 def make_plan(data: Dataset, **settings: Any) -> Plan:

@@ -19,7 +19,8 @@ LARGEST_DRAWN = 48  # nodes that fit a terminal
 def topology(
     nodes: Annotated[int, typer.Option(help="How many nodes.")] = 20,
     topology: Annotated[
-        str, typer.Option(help=f"{', '.join(KINDS)}, or an edge-list file.")
+        str,
+        typer.Option(help=f"{', '.join(KINDS)}, an edge-list file or a .npy matrix."),
     ] = "circular",
     degree: Annotated[
         int | None, typer.Option(help="Neighbours on each side of a circular graph.")

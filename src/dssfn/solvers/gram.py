@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dssfn._typing import Array, Program
 from dssfn.problem import LayerProblem, solve_ball
@@ -15,10 +16,31 @@ def consensus_gram(local: LayerProblem, *, radius: float) -> Program[Array]:
     serve as the sums.
     """
     C = local.cross()  # (Q, n)
-    Q, n = C.shape
-    upper = np.triu_indices(n)
-    mean = yield np.concatenate([local.gram()[upper], C.ravel()])
-    G = np.empty((n, n))
-    G[upper] = mean[: -Q * n]
-    G.T[upper] = mean[: -Q * n]
-    return solve_ball(G, mean[-Q * n :].reshape(Q, n), radius)
+    n = C.shape[1]
+    mean = yield np.concatenate([C.ravel(), pack(local.gram())])
+    return solve_ball(
+        unpack(mean[C.size :], n), mean[: C.size].reshape(C.shape), radius
+    )
+
+
+def pack(G: Array) -> Array:
+    """The upper triangle of a symmetric matrix, row by row.
+
+    >>> pack(np.array([[1.0, 2.0], [2.0, 3.0]]))
+    array([1., 2., 3.])
+    """
+    packed: Array = G[_upper(len(G))]
+    return packed
+
+
+def unpack(packed: Array, n: int) -> Array:
+    """The symmetric (n, n) matrix of a packed triangle."""
+    G: Array = np.empty((n, n))
+    upper = _upper(n)
+    G[upper] = packed
+    G.T[upper] = packed
+    return G
+
+
+def _upper(n: int) -> NDArray[np.bool_]:
+    return np.tri(n, dtype=np.bool_).T  # a mask: an eighth of what indices would take
