@@ -9,6 +9,7 @@ and 3 GB on two cores; the data are looked up as `dssfn simulate` does.
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -55,6 +56,9 @@ def main(folder: Path) -> None:
     for name in PAPER:
         row = [name, *cells(name, 1, folder), *cells(name, 20, folder)]
         print(f"| {' | '.join(row)} |", flush=True)
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e6
+    if peak > 0.05:  # kilobytes on Linux; nothing if all results were there already
+        print(f"\nLargest peak memory of a training: {peak:.1f} GB", flush=True)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dssfn import DSSFNClassifier, SSFNClassifier
-from dssfn.errors import DataError, PlanError, TopologyError
+from dssfn.errors import DataError, InputError, PlanError, TopologyError
 from dssfn.topology import build_topology
 
 SMALL = {"n_layers": 2, "width": 30, "random_state": 0}
@@ -190,6 +190,36 @@ def test_wrong_settings_are_named(settings, error, word):
 def test_a_single_class_is_refused():
     with pytest.raises(DataError, match="two classes"):
         SSFNClassifier(**SMALL).fit(np.ones((4, 2)), [1, 1, 1, 1])
+
+
+def test_a_failed_fit_leaves_the_estimator_as_it_was():
+    X, y = load_iris(return_X_y=True)
+    model = DSSFNClassifier(3, **SMALL).fit(X, y)
+    before = model.predict(X)
+    with pytest.raises(PlanError):
+        model.set_params(partition="zz").fit(X, y > 0)
+    np.testing.assert_array_equal(model.predict(X), before)
+
+
+def test_labels_must_be_what_a_model_file_can_hold():
+    X, y = load_iris(return_X_y=True)
+    days = np.array(["2020-01-01", "2021-01-01", "2022-01-01"], dtype="datetime64[D]")
+    with pytest.raises(DataError, match="astype"):
+        SSFNClassifier(**SMALL).fit(X, days[y])
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"n_layers": None}, {"width": "auto"}, {"preset": [1, 2]}, {"preset": 0},
+        {"gain": np.array([1.0, 2.0])}, {"partition": [[1, 2], [3]]},
+        {"topology": nx.path_graph(4), "degree": 2},
+    ],
+)  # fmt: skip
+def test_odd_settings_are_input_errors_too(settings):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(InputError):
+        DSSFNClassifier(**{"n_nodes": 4, **SMALL, **settings}).fit(X, y)
 
 
 def test_a_prepared_topology_is_taken_as_it_is():

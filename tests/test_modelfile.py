@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import contextlib
 import json
 
 import numpy as np
@@ -65,13 +64,13 @@ def test_every_cut_of_the_file_is_refused(path):
             load_network(path)
 
 
-def test_a_flipped_byte_never_escapes_as_another_error(path):
+def test_a_flipped_byte_is_noticed(path):
     content = path.read_bytes()
-    for position in range(0, 1200, 7):
+    for position in range(0, len(content), 7):
         changed = bytearray(content)
         changed[position] ^= 0x55
         path.write_bytes(changed)
-        with contextlib.suppress(ModelFileError):
+        with pytest.raises(ModelFileError):
             load_network(path)
 
 

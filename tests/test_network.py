@@ -107,6 +107,14 @@ def test_staged_scores_end_with_the_scores():
     np.testing.assert_array_equal(stages[-1], net.scores(X))
 
 
+@pytest.mark.parametrize("value", [1e200, 1e308, np.inf, np.nan])
+def test_values_that_would_overflow_are_named(value):
+    X = np.ones((3, 4))
+    X[1, 2] = value
+    with pytest.raises(DataError, match="Sample 3, feature 2"):
+        network().scores(X)
+
+
 def test_wrong_number_of_features_is_refused():
     with pytest.raises(DataError, match="3 features"):
         network().scores(np.ones((4, 2)))

@@ -277,7 +277,7 @@ def test_nothing_but_averages_leaves_a_node():
             message = program.send(message.values)
     n, P, Q = 21, 4, 3
     gram = [m * (m + 1) // 2 + Q * m for m in (P, n, n, n)]
-    assert sizes == [P + 1, P, 2 * P, gram[0], *(g + 4 for g in gram[1:]), 4]
+    assert sizes == [P + 1, 2 * P, 2 * P, gram[0], *(g + 4 for g in gram[1:]), 4]
 
 
 def test_numbers_that_overflow_are_reported():

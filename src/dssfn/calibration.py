@@ -35,6 +35,7 @@ def probabilities(scores: Array) -> Array:
     array([[0.993, 0.003, 0.003]])
     """
     Q = scores.shape[1]
+    scores = scores - scores.max(axis=1, keepdims=True)  # no matter for the projection
     # Euclidean projection: subtract the threshold that leaves a positive part of sum 1.
     descending = -np.sort(-scores, axis=1)
     excess = (np.cumsum(descending, axis=1) - 1.0) / np.arange(1, Q + 1)

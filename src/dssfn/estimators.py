@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dssfn._typing import Array
+from dssfn._typing import Array, Label
 from dssfn.calibration import probabilities
 from dssfn.config import Plan
 from dssfn.datasets import partition
@@ -46,17 +46,24 @@ class _SSFN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Grow the network on samples X (J, P) with class labels y (J,)."""
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
             raise DataError(
-                "`y` must hold at least two classes, got one class: "
-                f"{self.classes_[0]!r}."
+                f"`y` must hold at least two classes, got one class: {classes[0]!r}."
             )
-        plan = self._plan()
+        if not all(isinstance(label, Label) for label in classes.tolist()):
+            raise DataError(
+                "`y` must hold text, numbers or true/false as labels, got "
+                f"{classes.dtype}. Convert it with `astype(str)`."
+            )
+        plan = self._plan(classes)
         topology = self._topology(plan)
         parts = self._parts(codes, topology, plan)
-        shards = divide(X, codes, len(self.classes_), parts)
-        self._keep(simulate(shards, plan, topology))
+        result = simulate(divide(X, codes, len(classes), parts), plan, topology)
+        self.classes_ = (
+            classes  # with the network, so that a failed fit changes neither
+        )
+        self._keep(result)
         return self
 
     def decision_function(self, X: Any) -> Array:
@@ -98,19 +105,19 @@ class _SSFN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return self.network_.scores(X.T).T
 
-    def _plan(self) -> Plan:
+    def _plan(self, classes: NDArray[Any]) -> Plan:
         given = {name: _plain(value) for name, value in self.get_params().items()}
-        seed = given["random_state"]
+        seed, preset = given["random_state"], given["preset"]
         if not isinstance(seed, int):
             seed = int(check_random_state(seed).randint(np.iinfo(np.int32).max))
         settings = {name: given[name] for name in given if name in PLAN_FIELDS}
         names = getattr(self, "feature_names_in_", None)
         return Plan(
             n_features=self.n_features_in_,
-            classes=tuple(self.classes_.tolist()),
+            classes=tuple(classes.tolist()),
             feature_names=None if names is None else tuple(map(str, names)),
             seed=seed,
-            **resolve(given["preset"] or "default", settings),
+            **resolve("default" if preset is None else preset, settings),
         )
 
     def _topology(self, plan: Plan) -> Topology:
@@ -301,6 +308,10 @@ preset, random_state :
         if isinstance(self.topology, str):
             return build_topology(
                 self.topology, _plain(self.n_nodes), degree=self.degree, seed=plan.seed
+            )
+        if self.degree is not None:
+            raise TopologyError(
+                "`degree` must be left out: the graph has all the edges."
             )
         given = self.topology
         topology = given if isinstance(given, Topology) else from_graph(given)

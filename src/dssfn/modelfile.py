@@ -2,14 +2,15 @@
 
 The file holds the learned matrices O_0 .. O_L, the scaling of the inputs, and in its
 metadata, under the one key "dssfn", a JSON object: the format version, the plan
-(classes, feature names, sizes, seed) and a digest of the random matrices. These follow
-from the seed; the digest shows that the reader builds the same ones. One key, because
-safetensors writes several in any order, and equal models should be equal files.
-Loading runs no code.
+(classes, feature names, sizes, seed), a digest of the content and one of the random
+matrices. These follow from the seed; the digest shows that the reader builds the same
+ones. One key, because safetensors writes several in any order, and equal models should
+be equal files. Loading runs no code.
 """
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import msgspec
@@ -33,7 +34,8 @@ class _Version(msgspec.Struct):
 
 class _Header(_Version, kw_only=True, forbid_unknown_fields=True):
     plan: Plan
-    random: str
+    random: str  # digest of the random matrices
+    content: str  # digest of the plan and the tensors
 
 
 def save_network(network: Network, path: str | Path) -> None:
@@ -41,10 +43,22 @@ def save_network(network: Network, path: str | Path) -> None:
     tensors = {f"O.{layer}": O for layer, O in enumerate(network.outputs)}
     tensors |= {"shift": network.shift, "scale": network.scale}
     plan = network.plan
-    header = _Header(version=VERSION, plan=plan, random=random_digest(plan))
-    metadata = {KEY: msgspec.json.encode(header).decode()}
     contiguous = {name: np.ascontiguousarray(A) for name, A in tensors.items()}
+    header = _Header(
+        version=VERSION,
+        plan=plan,
+        random=random_digest(plan),
+        content=_digest(plan, contiguous),
+    )
+    metadata = {KEY: msgspec.json.encode(header).decode()}
     write_atomically(Path(path), encode_tensors(contiguous, metadata))
+
+
+def _digest(plan: Plan, tensors: dict[str, Array]) -> str:
+    digest = hashlib.sha256(msgspec.json.encode(plan))
+    for name in sorted(tensors):
+        digest.update(name.encode() + tensors[name].astype("<f8").tobytes())
+    return digest.hexdigest()
 
 
 def load_network(path: str | Path) -> Network:
@@ -72,6 +86,11 @@ def load_network(path: str | Path) -> Network:
         ) from exc
     header = _read_header(path, metadata)
     network = _assemble(path, header.plan, tensors)
+    if header.content != _digest(header.plan, tensors):
+        raise ModelFileError(
+            f"`{path}` is damaged: it does not hold what was written. "
+            "Copy it again from there."
+        )
     if header.random != random_digest(header.plan):
         raise ModelFileError(
             f"`{path}` was trained with other random matrices than this installation "
@@ -86,7 +105,7 @@ def _read_header(path: Path, metadata: dict[str, str]) -> _Header:
     text = metadata[KEY]
     try:
         version = msgspec.json.decode(text, type=_Version).version
-        if version > VERSION:
+        if not 1 <= version <= VERSION:
             raise ModelFileError(
                 f"`{path}` has format version {version}; this dssfn reads up to "
                 f"version {VERSION}. Update dssfn to read it."
@@ -112,5 +131,7 @@ def _assemble(path: Path, plan: Plan, tensors: dict[str, Array]) -> Network:
             raise ModelFileError(
                 f"`{path}` holds values in `{name}` that are not finite."
             )
+    if (tensors["scale"] <= 0).any():
+        raise ModelFileError(f"`{path}` must hold positive values in `scale`.")
     outputs = tuple(tensors[f"O.{layer}"] for layer in range(plan.n_layers + 1))
     return Network(plan, outputs, tensors["shift"], tensors["scale"])

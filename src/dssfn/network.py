@@ -22,6 +22,7 @@ CHUNK = 4096  # columns in a forward pass: long enough for BLAS, short for memor
 
 
 EPS = float(np.finfo(float).eps)
+LARGEST = 1e150
 ROUNDING = 1000 * EPS  # sums over many samples and nodes are not exact to the last bit
 
 
@@ -106,6 +107,17 @@ def standardise(X: Array, shift: Array, scale: Array) -> Array:
     return Y
 
 
+def _check_size(X: Array) -> None:
+    """Refuse values whose squares overflow; NaN is refused with them."""
+    fits = np.abs(X) < LARGEST
+    if not fits.all():
+        feature, sample = np.argwhere(~fits)[0]
+        raise DataError(
+            f"Sample {sample + 1}, feature {feature + 1}: {X[feature, sample]:g} times "
+            "the spread of the training data is no usable value. Correct it."
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Network:
     """A trained network.
@@ -136,6 +148,7 @@ class Network:
             raise DataError(
                 f"`X` must have {self.plan.n_features} features, got shape {X.shape}."
             )
+        _check_size(X / self.scale[:, None])
         scores: Array = np.empty((self.plan.n_outputs, X.shape[1]))
         for start in range(0, X.shape[1], CHUNK):
             columns = slice(start, start + CHUNK)

@@ -45,19 +45,22 @@ PAPER_MU: Mapping[str, tuple[tuple[float, float], tuple[float, float]]] = (
 
 
 def resolve(preset: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of a preset, overridden by what was given (None and "auto" are not).
+    """Settings as given, those left open (None or "auto") as the preset has them.
 
     >>> resolve("paper", {"gain": 3.0, "solver": "auto"})["solver"]
     'admm'
     """
-    if preset not in PRESETS:
+    if not isinstance(preset, str) or preset not in PRESETS:
         raise PlanError(
             f"`preset` must be one of {', '.join(PRESETS)}, got {preset!r}."
         )
-    chosen = {
-        name: value for name, value in given.items() if value not in (None, "auto")
-    }
-    return {**PRESETS[preset], **chosen}
+    left_open = [
+        name
+        for name in PRESETS[preset]
+        if given.get(name) is None
+        or (isinstance(given[name], str) and given[name] == "auto")
+    ]
+    return {**given, **{name: PRESETS[preset][name] for name in left_open}}
 
 
 def paper_mu(dataset: str, n_nodes: int) -> tuple[float, float] | None:

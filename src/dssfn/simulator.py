@@ -192,7 +192,8 @@ _Step = Message | Network
 
 def _advance(program: NodeProgram[Network], mean: Array | None) -> _Step:
     try:
-        return next(program) if mean is None else program.send(mean)
+        with np.errstate(all="ignore"):  # every message is checked to be finite
+            return next(program) if mean is None else program.send(mean)
     except StopIteration as stop:
         network: Network = stop.value
         return network

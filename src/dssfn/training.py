@@ -125,9 +125,12 @@ def agree_scaling(X: Array) -> Program[tuple[Array, Array]]:
     """
     J = X.shape[1]
     sums = yield np.concatenate([[J], X.sum(axis=1)])
-    shift = sums[1:] / sums[0]
-    squares = yield ((X - shift[:, None]) ** 2).sum(axis=1)
-    scale = np.sqrt(squares / sums[0])
+    rough = sums[1:] / sums[0]
+    D = X - rough[:, None]
+    moments = yield np.concatenate([D.sum(axis=1), (D**2).sum(axis=1)])
+    rest, squares = np.split(moments / sums[0], 2)
+    shift = rough + rest
+    scale = np.sqrt(np.maximum(squares - rest**2, 0.0))
     # Samples and their number are averaged with the same weights, so the mean of a
     # feature that is constant on all nodes is exact, however rough the averages.
     constant = scale <= ROUNDING * np.abs(shift)

@@ -284,6 +284,65 @@ def test_an_unwritable_out_folder_is_noticed_before_training(tmp_path):
     assert time.perf_counter() - start < 10  # twenty layers of it would take longer
 
 
+def test_predictions_go_to_a_file_in_either_form(trained, tmp_path):
+    folder, figures = trained
+    model, data = folder / "model.safetensors", folder / "test.csv"
+    result = dssfn("predict", model, data, "--json", "--out", tmp_path / "p.json")
+    assert result.stdout == ""
+    listed = json.loads((tmp_path / "p.json").read_text())["prediction"]
+    assert len(listed) == figures["n_test"]
+    assert "--out" in wrong("predict", model, data, "--out", tmp_path)
+    assert "--out" in wrong("predict", model, data, "--out", tmp_path / "no" / "p.csv")
+
+
+def test_data_without_information_are_no_accident(tmp_path):
+    data = write_csv(tmp_path / "flat.csv", a=[1.5] * 40, b=[0] * 40)
+    result = dssfn("simulate", "--data", data, "--target", "label", "--nodes", 3,
+                   "--check-equivalence", "--json", *SMALL)  # fmt: skip
+    assert json.loads(result.stdout)["equivalence"]["central_difference"] == 0
+
+
+def test_a_value_far_out_of_range_is_named(tmp_path):
+    data = write_csv(tmp_path / "ok.csv")
+    dssfn("simulate", "--data", data, "--target", "label", "--nodes", 3, "--out",
+          tmp_path / "m", *SMALL)  # fmt: skip
+    (tmp_path / "far.csv").write_text("a,b\n1,2\n1,1e300\n")
+    error = wrong("predict", tmp_path / "m" / "model.safetensors", tmp_path / "far.csv")
+    assert "Sample 2, feature 2" in error
+
+
+def test_names_are_shown_as_they_are(tmp_path):
+    labels = ["[/x]" if i % 3 else "[red]" for i in range(40)]
+    data = write_csv(tmp_path / "a[red].csv", label=labels)
+    out = tmp_path / "o[/y]"
+    result = dssfn("simulate", "--data", data, "--target", "label", "--nodes", 3,
+                   "--out", out, *SMALL)  # fmt: skip
+    assert "a[red].csv" in result.stdout
+    model = out / "model.safetensors"
+    assert "[/x]" in dssfn("info", model).stdout
+    assert "[red]" in dssfn("evaluate", model, data, "--target", "label").stdout
+
+
+def test_a_refused_run_leaves_no_folder_at_any_depth(tmp_path):
+    wrong("simulate", "--data", "iris", "--out", tmp_path / "a" / "b" / "c",
+          "--partition", "nope", *SMALL)  # fmt: skip
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_full_disk_is_one_line_and_exit_code_1(form):
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        shown = subprocess.run(
+            [sys.executable, "-m", "dssfn", "topology", "--nodes", "4", *form],
+            stdout=full, stderr=subprocess.PIPE, text=True,
+            env={k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"},
+        )  # fmt: skip
+    assert shown.returncode == 1
+    assert len(shown.stderr.splitlines()) == 1
+    assert "space" in shown.stderr
+
+
 def test_a_closed_pipe_is_no_error(trained):
     folder, _ = trained
     command = f"{sys.executable} -m dssfn predict model.safetensors test.csv | head -1"
@@ -295,7 +354,10 @@ def test_a_closed_pipe_is_no_error(trained):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are a POSIX matter")
-def test_ctrl_c_ends_cleanly(tmp_path):
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
+)
+def test_an_interrupted_run_ends_cleanly(tmp_path, number, code):
     command = [sys.executable, "-m", "dssfn", "simulate", "--data", "digits",
                "--out", str(tmp_path / "out")]  # fmt: skip
     process = subprocess.Popen(
@@ -303,11 +365,12 @@ def test_ctrl_c_ends_cleanly(tmp_path):
     )
     line = process.stderr.readline()  # the first layer is done
     assert line.startswith("layer 0/20")
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     stdout, stderr = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == code
     assert stdout == ""
-    assert stderr.splitlines()[-1] == "Interrupted; no file was written."
+    if number == signal.SIGINT:
+        assert stderr.splitlines()[-1] == "Interrupted."
     assert "Traceback" not in stderr
     assert not (tmp_path / "out").exists()
 

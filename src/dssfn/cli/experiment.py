@@ -11,7 +11,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from dssfn._typing import Array
 from dssfn.config import Plan
 from dssfn.datasets import Dataset, partition
 from dssfn.errors import DataError
@@ -48,7 +47,7 @@ def run_experiment(
     """Train over the graph, test, and compare with one place if asked to."""
     start = time.perf_counter()
     data, plan, topology = experiment.data, experiment.plan, experiment.topology
-    codes = class_codes(data.y_train, plan)
+    codes = class_codes(data.y_train, plan, data.name)
     rng = np.random.default_rng(plan.seed)
     parts = partition(codes, topology.n_nodes, experiment.partition, rng=rng)
     shards = divide(data.X_train, codes, plan.n_outputs, parts)
@@ -81,16 +80,17 @@ def run_experiment(
     return Outcome(network, figures)
 
 
-def class_codes(y: NDArray[Any], plan: Plan) -> NDArray[np.intp]:
+def class_codes(y: NDArray[Any], plan: Plan, source: str) -> NDArray[np.intp]:
     """The plan's class numbers of labels; an unknown label is an error."""
     number = {label: code for code, label in enumerate(plan.classes)}
     labels = y.tolist()
-    unknown = next((label for label in labels if label not in number), None)
-    if unknown is not None:
-        raise DataError(
-            f"Label {unknown!r} is not one of the model's classes: "
-            f"{', '.join(map(repr, plan.classes[:8]))}."
-        )
+    for row, label in enumerate(labels, start=1):
+        if label not in number:
+            raise DataError(
+                f"`{source}`, sample {row}: label {label!r} is not one of the classes "
+                f"{', '.join(map(repr, plan.classes[:8]))} that the model knows. "
+                "Correct it, or remove the sample."
+            )
     return np.array([number[label] for label in labels], dtype=np.intp)
 
 
@@ -116,12 +116,11 @@ def _against_one_place(
     plan = network.plan.replace(solver="gram")
     everything = divide(data.X_train, codes, plan.n_outputs, [np.arange(len(codes))])
     central = simulate(everything, plan, build_topology("complete", 1)).networks[0]
-    there: Array = central.output
+    distance = float(np.linalg.norm(network.output - central.output))
+    size = float(np.linalg.norm(central.output)) or 1.0  # nothing can be learned
     agreeing = central.scores(data.X_test.T).argmax(axis=0) == predicted
     return {
-        "central_difference": float(
-            np.linalg.norm(network.output - there) / np.linalg.norm(there)
-        ),
+        "central_difference": distance / size,
         "prediction_agreement": float(np.mean(agreeing)),
     }
 

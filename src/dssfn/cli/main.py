@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import signal
+import sys
 from typing import Annotated
 
 import typer
@@ -76,4 +79,9 @@ def _global_options(
 
 def run() -> None:
     """Entry point of the installed command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal may lack some letters
+            stream.reconfigure(errors="replace")
+    # Asked to stop: leave as tidily as after Ctrl-C.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     app()

@@ -16,7 +16,7 @@ from dssfn._atomic import write_atomically
 from dssfn.calibration import probabilities
 from dssfn.cli.display import readable_bytes, show_pairs
 from dssfn.cli.experiment import class_codes
-from dssfn.cli.outcome import print_json, screen
+from dssfn.cli.outcome import print_json, screen, to_json
 from dssfn.datasets import read_labelled, read_table
 from dssfn.errors import InputError
 from dssfn.modelfile import load_network
@@ -40,11 +40,13 @@ def predict(
         bool, typer.Option("--proba", help="Add the probability of every class.")
     ] = False,
     out: Annotated[
-        Path | None, typer.Option(help="Write the CSV to this file.")
+        Path | None, typer.Option(help="Write to this file instead.")
     ] = None,
     json: JsonOption = False,
 ) -> None:
     """Predict the class of every sample of a file, as CSV."""
+    if out is not None and (out.is_dir() or not out.parent.is_dir()):
+        raise InputError(f"`--out` must be a file in an existing folder, got `{out}`.")
     network = load_network(model)
     scores = _scores(network, read_table(data, **_wanted(network)).X)
     predicted = [network.plan.classes[code] for code in scores.argmax(axis=1)]
@@ -53,19 +55,11 @@ def predict(
         P = probabilities(scores)
         for code, label in enumerate(network.plan.classes):
             columns[f"p({label})"] = P[:, code].tolist()
-    if json:
-        print_json(columns)
-        return
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
+    text = to_json(columns) if json else _to_csv(columns)
     if out is None:
-        print(text.getvalue(), end="", flush=True)
-        return
-    if not out.parent.is_dir():
-        raise InputError(f"`--out {out}`: there is no folder `{out.parent}`.")
-    write_atomically(out, text.getvalue().encode())
+        print(text, end="")
+    else:
+        write_atomically(out, text.encode())
 
 
 def evaluate(
@@ -80,7 +74,7 @@ def evaluate(
     network = load_network(model)
     table = read_labelled(data, target, **_wanted(network))
     assert table.y is not None  # read_labelled always gives labels
-    codes = class_codes(table.y, network.plan)
+    codes = class_codes(table.y, network.plan, data.name)
     scores = _scores(network, table.X)
     predicted = scores.argmax(axis=1)
     Q = network.plan.n_outputs
@@ -134,6 +128,14 @@ def info(model: ModelArgument, json: JsonOption = False) -> None:
             *((name, str(value)) for name, value in rest.items()),
         ]
     )
+
+
+def _to_csv(columns: dict[str, list[Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return text.getvalue()
 
 
 def _wanted(network: Network) -> dict[str, Any]:

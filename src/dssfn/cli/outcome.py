@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import typer
 from rich.console import Console
@@ -19,8 +19,15 @@ FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
 Params = ParamSpec("Params")
 Result = TypeVar("Result")
 
-screen = Console(highlight=False)  # results
-notes = Console(stderr=True, highlight=False)  # progress and errors
+
+class _Console(Console):
+    def on_broken_pipe(self) -> NoReturn:
+        raise BrokenPipeError
+
+
+# Labels and file names are printed as they are, not as rich's markup.
+screen = _Console(highlight=False, markup=False, emoji=False)  # results
+notes = Console(stderr=True, highlight=False, markup=False, emoji=False)  # progress
 
 
 def plain_errors(command: Callable[Params, Result]) -> Callable[Params, Result]:
@@ -29,16 +36,19 @@ def plain_errors(command: Callable[Params, Result]) -> Callable[Params, Result]:
     @functools.wraps(command)
     def guarded(*args: Params.args, **kwargs: Params.kwargs) -> Result:
         try:
-            return command(*args, **kwargs)
+            result = command(*args, **kwargs)
+            sys.stdout.flush()
+            return result
         except KeyboardInterrupt:
-            raise _end("Interrupted; no file was written.", INTERRUPTED) from None
+            raise _end("Interrupted.", INTERRUPTED) from None
         except InputError as exc:
             raise _end(f"Error: {exc}", WRONG_INPUT) from exc
         except BrokenPipeError:
             # The reader of our output has left, as `head` does; that is no error.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _drop_output()
             raise typer.Exit from None
         except (DssfnError, OSError, MemoryError) as exc:
+            _drop_output()
             what = str(exc) or type(exc).__name__
             raise _end(f"Error: {what}", FAILED) from exc
 
@@ -46,10 +56,23 @@ def plain_errors(command: Callable[Params, Result]) -> Callable[Params, Result]:
 
 
 def _end(message: str, code: int) -> typer.Exit:
-    print(message, file=sys.stderr)
+    print(" ".join(message.split()), file=sys.stderr)
     return typer.Exit(code)
+
+
+def _drop_output() -> None:
+    """Keep Python from trying once more, at its end, to write what could not be."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def to_json(value: Any) -> str:
+    """Strict JSON, without NaN or infinity."""
+    return json.dumps(value, indent=2, allow_nan=False) + "\n"
 
 
 def print_json(value: Any) -> None:
     """One JSON object on standard output, and nothing else there."""
-    print(json.dumps(value, indent=2, allow_nan=False))
+    print(to_json(value), end="")

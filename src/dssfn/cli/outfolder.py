@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from dssfn._atomic import write_atomically
 from dssfn.cli.experiment import Outcome
+from dssfn.cli.outcome import to_json
 from dssfn.errors import InputError
 from dssfn.modelfile import save_network
 
@@ -22,28 +24,29 @@ def out_folder(path: Path | None) -> Iterator[None]:
     if path is None:
         yield
         return
-    made = not path.exists()
+    made = [folder for folder in (path, *path.parents) if not folder.exists()]
     try:
-        path.mkdir(parents=True, exist_ok=True)
-        probe = path / ".dssfn-probe"
-        probe.write_bytes(b"")
-        probe.unlink()
-    except OSError as exc:
-        raise InputError(
-            f"`--out {path}` must be a folder to write to, got: {exc.strerror}."
-        ) from exc
-    try:
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            probe = path / ".dssfn-probe"
+            probe.write_bytes(b"")
+            probe.unlink()
+        except OSError as exc:
+            raise InputError(
+                f"`--out` must be a folder to write to, got `{path}`: {exc.strerror}."
+            ) from exc
         yield
     except BaseException:
-        if made and not any(path.iterdir()):
-            path.rmdir()
+        with contextlib.suppress(OSError):  # not empty, or never made
+            for folder in made:
+                folder.rmdir()
         raise
 
 
 def write_outcome(outcome: Outcome, path: Path) -> None:
     """The model, all figures with the settings, and one row per layer."""
+    result = to_json(outcome.figures)
+    layers = "".join(json.dumps(row) + "\n" for row in outcome.figures["layers"])
     save_network(outcome.network, path / MODEL_FILE)
-    rows = "".join(json.dumps(row) + "\n" for row in outcome.figures["layers"])
-    write_atomically(path / LAYERS_FILE, rows.encode())
-    result = json.dumps(outcome.figures, indent=2, allow_nan=False) + "\n"
+    write_atomically(path / LAYERS_FILE, layers.encode())
     write_atomically(path / RESULT_FILE, result.encode())

@@ -62,7 +62,13 @@ def partition(
         )
     _check_n_nodes(n_nodes, len(codes))
     if not isinstance(how, str):
-        return _as_told(np.asarray(how), n_nodes, len(codes))
+        try:
+            ids = np.asarray(how)
+        except ValueError as exc:  # ragged
+            raise PlanError(
+                f"`partition` must give one node id per sample: {exc}."
+            ) from exc
+        return _as_told(ids, n_nodes, len(codes))
     name, colon, parameter = how.partition(":")
     if how == "iid":
         parts = np.array_split(rng.permutation(len(codes)), n_nodes)

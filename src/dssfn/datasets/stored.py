@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dssfn.datasets.arrays import Source, class_labels, feature_matrix, read_npz
 from dssfn.datasets.dataset import Dataset
 from dssfn.datasets.hints import reason
+from dssfn.errors import DataError
 
 _FEATURES = ("X_train", "X_test")
 _LABELS = ("y_train", "y_test")
@@ -67,6 +68,11 @@ def _from_arrays(name: str, arrays: dict[str, NDArray[Any]], source: Source) -> 
             X /= 255  # a new array: whole numbers have been converted
         parts[key] = X
     names = arrays.get("feature_names")
+    if names is not None and names.ndim != 1:
+        raise DataError(
+            f"`{source.name}`: `feature_names` must be a list of names, "
+            f"got shape {names.shape}."
+        )
     listed = None if names is None else tuple(str(feature) for feature in names)
     return Dataset(name, feature_names=listed, **parts)
 
