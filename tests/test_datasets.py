@@ -123,7 +123,7 @@ def test_the_seed_decides_the_split():
     assert not np.array_equal(one.X_test, two.X_test)
 
 
-@settings(derandomize=True, deadline=None, max_examples=50)
+@settings(derandomize=True, max_examples=50)
 @given(
     labels=st.lists(st.integers(0, 3), min_size=8, max_size=60),
     test_size=st.floats(0.1, 0.5),

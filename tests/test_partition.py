@@ -34,7 +34,7 @@ def assert_is_partition(parts, n_samples, n_nodes):
     assert np.array_equal(np.sort(np.concatenate(parts)), np.arange(n_samples))
 
 
-@settings(derandomize=True, deadline=None)
+@settings(derandomize=True)
 @given(case=cases(), how=HOW, seed=st.integers(0, 2**32))
 def test_parts_are_sorted_disjoint_non_empty_and_cover_every_sample(case, how, seed):
     codes, n_nodes = case
@@ -42,7 +42,7 @@ def test_parts_are_sorted_disjoint_non_empty_and_cover_every_sample(case, how, s
     assert_is_partition(parts, len(codes), n_nodes)
 
 
-@settings(derandomize=True, deadline=None)
+@settings(derandomize=True)
 @given(case=cases(), how=HOW, seed=st.integers(0, 2**32))
 def test_an_equal_generator_gives_an_equal_partition(case, how, seed):
     codes, n_nodes = case
@@ -51,7 +51,7 @@ def test_an_equal_generator_gives_an_equal_partition(case, how, seed):
     assert all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))
 
 
-@settings(derandomize=True, deadline=None)
+@settings(derandomize=True)
 @given(
     codes=st.lists(st.integers(0, 4), min_size=1, max_size=60),
     how=st.sampled_from(["iid", "by-class"]),
@@ -63,7 +63,7 @@ def test_sizes_differ_by_at_most_one(codes, how, data):
     assert max(sizes) - min(sizes) <= 1
 
 
-@settings(derandomize=True, deadline=None)
+@settings(derandomize=True)
 @given(case=cases())
 def test_by_class_nodes_follow_each_other_in_class_order(case):
     codes, n_nodes = case
@@ -78,7 +78,7 @@ def test_by_class_with_a_node_per_class_gives_each_node_one_class():
     assert [set(codes[part].tolist()) for part in parts] == [{q} for q in range(5)]
 
 
-@settings(derandomize=True, deadline=None)
+@settings(derandomize=True)
 @given(case=cases(), data=st.data())
 def test_an_array_of_node_ids_is_obeyed(case, data):
     codes, n_nodes = case

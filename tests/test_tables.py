@@ -76,7 +76,7 @@ def test_an_npz_comes_back_as_written(write, kind):
     assert table.feature_names is None
 
 
-@settings(derandomize=True, deadline=None, max_examples=25)
+@settings(derandomize=True, max_examples=25)
 @given(
     rows=st.lists(
         st.tuples(

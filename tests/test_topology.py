@@ -21,7 +21,7 @@ from dssfn.topology import (
     read_edge_list,
 )
 
-many = settings(derandomize=True, deadline=None, max_examples=120)
+many = settings(derandomize=True, max_examples=120)
 seeds = st.integers(0, 2**32)
 
 

@@ -43,7 +43,7 @@ def assert_never_rises(history):
     assert (np.diff(costs) <= 1e-12 * of_zero[1:]).all(), costs
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     seeds,
     st.lists(st.integers(1, 25), min_size=1, max_size=5),
@@ -61,7 +61,7 @@ def test_cost_never_rises_with_depth(seed, sizes, P, Q, alpha, standardize):
     assert_never_rises(result.history)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     seeds,
     st.lists(st.integers(1, 20), min_size=2, max_size=6),
