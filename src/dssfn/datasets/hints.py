@@ -25,7 +25,7 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     >>> did_you_mean("iriss", ["wine", "iris"])
     ' Did you mean `iris`?'
     """
-    close = difflib.get_close_matches(name, list(names), n=1)
+    close = difflib.get_close_matches(name, set(names) - {name}, n=1)
     return f" Did you mean `{close[0]}`?" if close else ""
 
 
