@@ -109,23 +109,21 @@ def layer_rows(rng: np.random.Generator) -> list[Row]:
 def mixing_rows(rng: np.random.Generator) -> list[Row]:
     values = rng.normal(size=(M, Q, N))
     flat = values.reshape(M, -1)
-    H = build_topology("circular", M, degree=4).H
-    gossip = Gossip(build_topology("circular", M, degree=4), 65)
-    one_round = Gossip(build_topology("circular", M, degree=4), 1)
-    gossip.mix(values)
+    ring = build_topology("circular", M, degree=4)
+    all_rounds, one_round = Gossip(ring, 65), Gossip(ring, 1)
     return [
         measure(
             "mixing, 65 gossip rounds at once",
-            lambda: gossip.mix(values),
+            lambda: all_rounds.mix(values, 0),
             "M x M times M x Qn",
-            lambda: H @ flat,
+            lambda: ring.H @ flat,
             repeats=51,
         ),
         measure(
             "mixing, one round node by node",
             lambda: run_rounds(one_round, list(values)),
             "M x M times M x Qn",
-            lambda: H @ flat,
+            lambda: ring.H @ flat,
             repeats=21,
         ),
     ]

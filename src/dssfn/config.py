@@ -16,7 +16,7 @@ from dssfn._typing import Label
 from dssfn.errors import PlanError
 
 SOLVERS = ("admm", "gram")
-SCHEMES = ("gossip",)
+SCHEMES = ("auto", "gossip", "chebyshev", "exact", "tree")
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -49,12 +49,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     mu_input, mu_hidden : float, optional
         The ADMM parameter of layer 0 and of the others. Left out, each layer agrees
         on one that suits the scale of its features.
-    consensus : {"gossip"}
-        How an average is found over the graph.
+    consensus : {"auto", "gossip", "chebyshev", "exact", "tree"}
+        How an average is found over the graph; "auto" takes the fastest.
     tol : float
         Wanted accuracy of every average, relative to the nodes' first disagreement.
     n_rounds : int, optional
-        B, exchanges per average; when given it takes the place of `tol`.
+        B, gossip rounds per average; when given it takes the place of `tol`.
+    latency, bandwidth : float
+        Seconds per exchange and bits per second of a node's link; hints for "auto".
     seed : int
         Key of the random matrices: R of layer l depends on (seed, l) only.
 
@@ -76,9 +78,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     n_iter: int = 100
     mu_input: float | None = None
     mu_hidden: float | None = None
-    consensus: str = "gossip"
+    consensus: str = "auto"
     tol: float = 1e-10
     n_rounds: int | None = None
+    latency: float = 0.02
+    bandwidth: float = 1e8
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -88,7 +92,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             _check_whole("n_rounds", self.n_rounds, 1)
         if self.seed >= 2**63:
             raise PlanError(f"`seed` must be below 2**63, got {self.seed}.")
-        for name in ("alpha", "gain", "tol", "mu_input", "mu_hidden"):
+        for name in _POSITIVE:
             _check_positive(name, getattr(self, name))
         if self.tol >= 1:
             raise PlanError(f"`tol` must be below 1, got {self.tol:g}.")
@@ -142,6 +146,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return msgspec.structs.replace(self, **changes)
 
 
+_POSITIVE = ("alpha", "gain", "tol", "mu_input", "mu_hidden", "latency", "bandwidth")
 _LEAST = {"n_features": 1, "n_layers": 0, "width": 1, "n_iter": 1, "seed": 0}
 
 

@@ -43,3 +43,7 @@ class ModelFileError(InputError):
 
 class NumericalError(DssfnError):
     """The arithmetic left the finite numbers."""
+
+
+class AccuracyWarning(UserWarning):
+    """Something less accurate than asked for was replaced by something slower."""

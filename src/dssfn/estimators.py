@@ -231,12 +231,12 @@ class DSSFNClassifier(_SSFN):
     partition : str or array of shape (n_samples,), default="iid"
         How the samples are divided: "iid", "by-class", "dirichlet:A", or the node of
         every sample.
-    consensus : {"auto", "gossip"}, default="auto"
-        How averages are found.
+    consensus : {"auto", "gossip", "chebyshev", "exact", "tree"}, default="auto"
+        How averages are found; "auto" takes the fastest, for the paper's preset gossip.
     tol : float, optional
         Accuracy of every average. Default: the preset's.
     n_rounds : int, optional
-        Exchanges per average, instead of `tol`.
+        Gossip rounds per average, instead of `tol`.
     n_layers, width, alpha, gain, standardize, solver, n_iter, mu_input, mu_hidden, \
 preset, random_state :
         As in `SSFNClassifier`.

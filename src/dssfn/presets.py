@@ -15,7 +15,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "standardize": True,
             "gain": 1.0,
             "solver": "gram",
-            "consensus": "gossip",
+            "consensus": "auto",
             "tol": 1e-12,
         },
         # Raw inputs, K = 100 ADMM iterations, gossip.

@@ -23,6 +23,7 @@ from dssfn.consensus import Averaging, make_averaging
 from dssfn.errors import DataError
 from dssfn.network import Network
 from dssfn.shard import Shard
+from dssfn.solvers import message_size
 from dssfn.topology import Topology
 from dssfn.training import LayerRecord, Message, NodeProgram, train_node
 
@@ -68,6 +69,8 @@ class Simulation:
         All exchanges together.
     traffic_by_layer : dict
         The same by layer; -1 holds what was agreed on before layer 0.
+    consensus : str
+        The averaging scheme that was used.
     seconds : float
         Wall time.
     """
@@ -76,6 +79,7 @@ class Simulation:
     history: tuple[LayerRecord, ...]
     traffic: Traffic
     traffic_by_layer: dict[int, Traffic]
+    consensus: str
     seconds: float
 
     @property
@@ -125,7 +129,13 @@ def simulate(
         )
     start = time.perf_counter()
     averaging = make_averaging(
-        topology, plan.consensus, tol=plan.tol, n_rounds=plan.n_rounds
+        topology,
+        plan.consensus,
+        tol=plan.tol,
+        n_rounds=plan.n_rounds,
+        n_bytes=message_size(plan) * BYTES_PER_SCALAR,
+        latency=plan.latency,
+        bandwidth=plan.bandwidth,
     )
     book = _Book(on_layer)
     programs = [
@@ -143,6 +153,7 @@ def simulate(
         history=tuple(book.history),
         traffic=book.traffic,
         traffic_by_layer=dict(book.by_layer),
+        consensus=averaging.name,
         seconds=time.perf_counter() - start,
     )
 
@@ -179,18 +190,21 @@ def _drive(
 ) -> list[Network]:
     """Answer all programs' messages until they return."""
     with _workers(len(programs)) as advance_all:
-        steps = advance_all(programs, [None] * len(programs))
-        while messages := [step for step in steps if isinstance(step, Message)]:
+        answers = advance_all(programs, [None] * len(programs))
+        step = 0
+        while messages := [a for a in answers if isinstance(a, Message)]:
             book.account(averaging, messages[0])
-            means = averaging.mix(np.stack([message.values for message in messages]))
-            steps = advance_all(programs, list(means))
-    return [step for step in steps if isinstance(step, Network)]
+            values = np.stack([message.values for message in messages])
+            means = averaging.mix(values, step)
+            step += 1
+            answers = advance_all(programs, list(means))
+    return [answer for answer in answers if isinstance(answer, Network)]
 
 
-_Step = Message | Network
+_Answer = Message | Network
 
 
-def _advance(program: NodeProgram[Network], mean: Array | None) -> _Step:
+def _advance(program: NodeProgram[Network], mean: Array | None) -> _Answer:
     try:
         with np.errstate(all="ignore"):  # every message is checked to be finite
             return next(program) if mean is None else program.send(mean)
@@ -203,7 +217,7 @@ def _advance(program: NodeProgram[Network], mean: Array | None) -> _Step:
 def _workers(
     n_nodes: int,
 ) -> Iterator[
-    Callable[[Sequence[NodeProgram[Network]], Sequence[Array | None]], list[_Step]]
+    Callable[[Sequence[NodeProgram[Network]], Sequence[Array | None]], list[_Answer]]
 ]:
     """Nodes side by side, one BLAS thread each; a single node gets all the threads.
 

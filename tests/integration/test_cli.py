@@ -108,7 +108,8 @@ def test_info_shows_the_settings(trained):
 
 def test_topology_counts_rounds():
     shown = json.loads(dssfn("topology", "--nodes", 20, "--degree", 4, "--json").stdout)
-    assert shown["gossip_rounds"]["1e-10"] == 65
+    rounds = {name: cost["rounds"] for name, cost in shown["consensus"].items()}
+    assert rounds == {"gossip": 65, "chebyshev": 22, "exact": 6, "tree": 6}
     assert shown["edges"] == 80
     drawn = dssfn("topology", "--nodes", 6).stdout
     assert "◆ ● · · · ●" in drawn

@@ -78,6 +78,7 @@ def show_summary(figures: dict[str, Any]) -> None:
         ("train accuracy", f"{100 * figures['train_accuracy']:.2f} %"),
         ("train error", f"{figures['train_error_db']:.2f} dB"),
         ("neighbour exchanges", f"{traffic['rounds']:,} rounds"),
+        ("averages found by", traffic["consensus"]),
         (
             "sent by a node to each neighbour",
             f"{traffic['scalars_per_node']:,} numbers",

@@ -69,7 +69,7 @@ def run_experiment(
         ),
         "train_error_db": last.train_error_db,
         "layers": _layers(result),
-        "communication": asdict(result.traffic),
+        "communication": {"consensus": result.consensus, **asdict(result.traffic)},
         "equivalence": equivalence,
         "seconds": {
             "total": time.perf_counter() - start,

@@ -62,11 +62,11 @@ def simulate(
         int | None, _option("Neighbours on each side of a circular graph.", NETWORK)
     ] = None,
     consensus: Annotated[
-        str, _option(f"How averages are found: auto, {', '.join(SCHEMES)}.", NETWORK)
+        str, _option(f"How averages are found: {', '.join(SCHEMES)}.", NETWORK)
     ] = "auto",
     tol: Annotated[float | None, _option("Accuracy of every average.", NETWORK)] = None,
     rounds: Annotated[
-        int | None, _option("Exchanges per average, instead of --tol.", NETWORK)
+        int | None, _option("Gossip rounds per average, instead of --tol.", NETWORK)
     ] = None,
     preset: Annotated[
         str, _option(f"Settings to start from: {', '.join(PRESETS)}.", MODEL)

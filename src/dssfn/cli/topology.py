@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 
 from dssfn.cli.display import show_pairs
 from dssfn.cli.outcome import print_json, screen
 from dssfn.cli.simulate import read_topology
-from dssfn.consensus import rounds_for
+from dssfn.consensus import every_averaging
+from dssfn.errors import PlanError
 from dssfn.topology import KINDS, Topology
 
-ACCURACIES = (1e-3, 1e-6, 1e-10)
 LARGEST_DRAWN = 48  # nodes that fit a terminal
 
 
@@ -25,6 +26,9 @@ def topology(
     degree: Annotated[
         int | None, typer.Option(help="Neighbours on each side of a circular graph.")
     ] = None,
+    tol: Annotated[
+        float, typer.Option(help="Accuracy of an average to count rounds for.")
+    ] = 1e-10,
     seed: Annotated[int, typer.Option(help="Key of the random graphs.")] = 0,
     json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object, nothing else.")
@@ -32,15 +36,14 @@ def topology(
 ) -> None:
     """Show a graph: its links, its spectrum, and the rounds that averaging takes."""
     graph = read_topology(topology, nodes, degree, seed)
-    figures = _figures(graph)
+    if not 0 < tol < 1:
+        raise PlanError(f"`tol` must lie between 0 and 1, got {tol:g}.")
+    figures = _figures(graph, tol)
     if json:
         print_json(figures)
         return
     if nodes <= LARGEST_DRAWN:
         screen.print(_drawing(graph) + "\n", soft_wrap=True)
-    rounds = "   ".join(
-        f"{n:,} for {tol}" for tol, n in figures["gossip_rounds"].items()
-    )
     show_pairs(
         [
             ("graph", f"{graph.name}, {nodes} nodes, {figures['edges']} edges"),
@@ -48,13 +51,13 @@ def topology(
             ("diameter", str(figures["diameter"])),
             ("contraction per round", f"{graph.contraction:.6f}"),
             ("spectral gap", f"{graph.spectral_gap:.6f}"),
-            ("gossip rounds", rounds),
             ("eigenvalues of H", _spectrum(graph)),
         ]
     )
+    screen.print(_schemes(figures, tol))
 
 
-def _figures(graph: Topology) -> dict[str, Any]:
+def _figures(graph: Topology, tol: float) -> dict[str, Any]:
     return {
         "topology": graph.name,
         "n_nodes": graph.n_nodes,
@@ -63,9 +66,26 @@ def _figures(graph: Topology) -> dict[str, Any]:
         "diameter": graph.diameter,
         "contraction": graph.contraction,
         "spectral_gap": graph.spectral_gap,
-        "gossip_rounds": {f"{tol:g}": rounds_for(graph, tol) for tol in ACCURACIES},
+        "tol": tol,
+        "consensus": {
+            name: {"rounds": one.n_rounds, "messages": one.n_letters}
+            for name, one in every_averaging(graph, tol).items()
+        },
         "eigenvalues": graph.eigenvalues.tolist(),
     }
+
+
+def _schemes(figures: dict[str, Any], tol: float) -> Table:
+    table = Table(title=f"\nOne average to {tol:g}", title_justify="left")
+    table.add_column("consensus")
+    for name in ("rounds", "messages", "messages a node"):
+        table.add_column(name, justify="right")
+    for name, cost in figures["consensus"].items():
+        a_node = cost["messages"] / figures["n_nodes"]
+        table.add_row(
+            name, f"{cost['rounds']:,}", f"{cost['messages']:,}", f"{a_node:,.1f}"
+        )
+    return table
 
 
 def _drawing(graph: Topology) -> str:

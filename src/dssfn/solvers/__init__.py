@@ -9,6 +9,12 @@ from dssfn.solvers.admm import consensus_admm
 from dssfn.solvers.gram import consensus_gram
 
 
+def message_size(plan: Plan) -> int:
+    """Numbers in one message of a hidden layer: what nearly all of the traffic is."""
+    n, Q = plan.n_units, plan.n_outputs
+    return Q * n if plan.solver == "admm" else Q * n + n * (n + 1) // 2
+
+
 def solve_layer(problem: LayerProblem, plan: Plan, layer: int) -> Program[Array]:
     """Return the plan's program for this node's share of a layer."""
     if plan.solver == "admm":

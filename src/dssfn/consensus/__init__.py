@@ -1,0 +1,117 @@
+"""Averaging over the graph: every node ends with the mean of what all nodes held."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+from dssfn.consensus.base import Averaging, Letters, Rounds, run_rounds, seconds
+from dssfn.consensus.polynomial import (
+    Gossip,
+    Polynomial,
+    chebyshev,
+    exact,
+    gossip_rounds,
+)
+from dssfn.consensus.tree import Tree
+from dssfn.errors import AccuracyWarning, PlanError
+from dssfn.topology import Topology
+
+__all__ = [
+    "Averaging",
+    "Gossip",
+    "Letters",
+    "Polynomial",
+    "Rounds",
+    "Tree",
+    "chebyshev",
+    "every_averaging",
+    "exact",
+    "gossip_rounds",
+    "make_averaging",
+    "run_rounds",
+    "seconds",
+]
+
+# `exact` and `tree` end at rounding, whatever was asked for; no scheme gets below it.
+ROUNDING = 1e-13
+
+
+def every_averaging(topology: Topology, tol: float) -> dict[str, Averaging]:
+    """Every scheme that reaches an accuracy on a graph, by name."""
+    schemes = {name: build(topology, tol) for name, build in _BUILDERS.items()}
+    return {name: one for name, one in schemes.items() if one is not None}
+
+
+def _accurate_exact(topology: Topology, tol: float) -> Polynomial | None:
+    """`exact`, unless rounding would cost more than the wanted accuracy."""
+    best = exact(topology)
+    return best if best.residual <= max(tol, ROUNDING) else None
+
+
+_BUILDERS: dict[str, Callable[[Topology, float], Averaging | None]] = {
+    "gossip": lambda topology, tol: Gossip(topology, gossip_rounds(topology, tol)),
+    "chebyshev": chebyshev,
+    "exact": _accurate_exact,
+    "tree": lambda topology, tol: Tree(topology),
+}
+
+
+def make_averaging(
+    topology: Topology,
+    scheme: str,
+    *,
+    tol: float,
+    n_rounds: int | None = None,
+    n_bytes: int = 0,
+    latency: float = 0.02,
+    bandwidth: float = 1e8,
+) -> Averaging:
+    """Return an averaging scheme for a graph.
+
+    Parameters
+    ----------
+    topology : Topology
+        The graph.
+    scheme : {"auto", "gossip", "chebyshev", "exact", "tree"}
+        The name; "auto" takes the fastest one for the given message and network.
+    tol : float
+        Wanted accuracy, relative to the nodes' first disagreement.
+    n_rounds : int, optional
+        Gossip with this many rounds instead.
+    n_bytes, latency, bandwidth : int, float, float
+        For "auto": the size of a message, seconds per round, bits per second.
+
+    Examples
+    --------
+    >>> from dssfn.topology import build_topology
+    >>> make_averaging(build_topology("circular", 20), "auto", tol=1e-10).name
+    'exact'
+    """
+    if n_rounds is not None:
+        if scheme not in ("auto", "gossip"):
+            raise PlanError(
+                f"`n_rounds` must be left out for consensus {scheme!r}, which has a "
+                f"number of rounds of its own; got {n_rounds}."
+            )
+        return Gossip(topology, n_rounds if topology.n_nodes > 1 else 0)
+    if scheme == "auto":
+        return min(
+            every_averaging(topology, tol).values(),
+            key=lambda one: seconds(one, n_bytes, latency=latency, bandwidth=bandwidth),
+        )
+    if scheme not in _BUILDERS:
+        raise PlanError(
+            f"`consensus` must be auto or one of {', '.join(_BUILDERS)}, "
+            f"got {scheme!r}."
+        )
+    averaging = _BUILDERS[scheme](topology, tol)
+    if averaging is None:
+        warnings.warn(
+            f"consensus 'exact' would leave an error above {tol:g} on this graph of "
+            f"{topology.n_nodes} nodes; 'chebyshev' is used instead.",
+            AccuracyWarning,
+            stacklevel=2,
+        )
+        return chebyshev(topology, tol)
+    return averaging

@@ -1,0 +1,124 @@
+"""Averaging along a spanning tree: sums flow to a root, the total flows back.
+
+Every link of the tree carries one message each way, and all nodes hold the same bits.
+Nobody is the master: the root follows from the number of the averaging, it rotates over
+the nodes that keep the tree shallow, and it sees sums only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csgraph
+
+from dssfn._typing import Array, NodeId
+from dssfn.consensus.base import Rounds
+from dssfn.topology import Topology
+
+
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """A spanning tree.
+
+    Parameters
+    ----------
+    parents : tuple of int
+        Of each node; the root's is -1.
+    children : tuple of tuples
+        Of each node, ascending.
+    levels : tuple of int
+        Hops from the root to each node.
+    """
+
+    parents: tuple[NodeId, ...]
+    children: tuple[tuple[NodeId, ...], ...]
+    levels: tuple[int, ...]
+
+
+class Tree:
+    """Averaging along a spanning tree.
+
+    Examples
+    --------
+    >>> from dssfn.topology import build_topology
+    >>> tree = Tree(build_topology("circular", 20, degree=4))
+    >>> tree.n_rounds, tree.n_letters
+    (6, 38)
+    """
+
+    name = "tree"
+
+    def __init__(self, topology: Topology) -> None:
+        self.topology = topology
+        hops = csgraph.shortest_path(topology.H, unweighted=True)
+        eccentricity = hops.max(axis=1)
+        self.depth = int(eccentricity.min())
+        self.roots = np.flatnonzero(eccentricity == self.depth).tolist()
+        self._known: dict[NodeId, Branches] = {}
+
+    @property
+    def n_rounds(self) -> int:
+        """Up and down the tree."""
+        return 2 * self.depth
+
+    @property
+    def n_letters(self) -> int:
+        """Every edge of the tree carries one message each way."""
+        return 2 * (self.topology.n_nodes - 1)
+
+    @property
+    def n_queued(self) -> int:
+        """One message a round on the way up; on the way down one for each child."""
+        branches = self.branches(0)
+        most = [0] * (self.depth + 1)
+        for level, children in zip(branches.levels, branches.children, strict=True):
+            most[level] = max(most[level], len(children))
+        return self.depth + sum(most)
+
+    def branches(self, step: int) -> Branches:
+        """The tree of an averaging: breadth first from the root whose turn it is."""
+        root = self.roots[step % len(self.roots)]
+        if root not in self._known:
+            self._known[root] = _breadth_first(self.topology, root)
+        return self._known[root]
+
+    def rounds(self, node: NodeId, value: Array, step: int) -> Rounds:
+        """One node's rounds: wait for the children, tell the parent; then back."""
+        tree = self.branches(step)
+        level, parent = tree.levels[node], tree.parents[node]
+        total = value
+        for k in range(self.depth):
+            inbox = yield {parent: total} if k == self.depth - level else {}
+            for child in sorted(inbox):
+                total = total + inbox[child]
+        for k in range(self.depth):
+            inbox = (
+                yield dict.fromkeys(tree.children[node], total) if k == level else {}
+            )
+            total = inbox.get(parent, total)
+        return total / self.topology.n_nodes
+
+    def mix(self, values: Array, step: int) -> Array:
+        """All nodes at once, summed in the same order: the same bits."""
+        tree = self.branches(step)
+        totals = list(values)
+        for node in np.argsort(tree.levels, kind="stable")[::-1].tolist():
+            for child in tree.children[node]:
+                totals[node] = totals[node] + totals[child]
+        root = tree.parents.index(-1)
+        return np.broadcast_to(totals[root] / len(values), values.shape)
+
+
+def _breadth_first(topology: Topology, root: NodeId) -> Branches:
+    M = topology.n_nodes
+    parents, levels = [-1] * M, [-1] * M
+    children: list[list[NodeId]] = [[] for _ in range(M)]
+    levels[root], queue = 0, [root]
+    for node in queue:
+        for other in topology.neighbours(node):
+            if levels[other] < 0:
+                parents[other], levels[other] = node, levels[node] + 1
+                children[node].append(other)
+                queue.append(other)
+    return Branches(tuple(parents), tuple(map(tuple, children)), tuple(levels))
