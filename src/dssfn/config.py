@@ -15,7 +15,7 @@ import msgspec
 from dssfn._typing import Label
 from dssfn.errors import PlanError
 
-SOLVERS = ("admm", "gram")
+SOLVERS = ("admm", "gram", "krylov")
 SCHEMES = ("auto", "gossip", "chebyshev", "exact", "tree")
 
 
@@ -42,8 +42,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         Norm of the random part of every sample's features, before the ReLU.
     standardize : bool
         Shift and scale the inputs by the network's mean and standard deviation.
-    solver : {"gram", "admm"}
+    solver : {"gram", "krylov", "admm"}
         How a layer is solved over the network.
+    gap : float
+        krylov stops when a layer's cost is proved to be within this share of the
+        optimal one. At 1e-15 the output matrix is known to about 1e-8.
     n_iter : int
         K, the ADMM iterations of a layer.
     mu_input, mu_hidden : float, optional
@@ -75,6 +78,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     gain: float = 1.0
     standardize: bool = True
     solver: str = "gram"
+    gap: float = 1e-15
     n_iter: int = 100
     mu_input: float | None = None
     mu_hidden: float | None = None
@@ -146,7 +150,16 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return msgspec.structs.replace(self, **changes)
 
 
-_POSITIVE = ("alpha", "gain", "tol", "mu_input", "mu_hidden", "latency", "bandwidth")
+_POSITIVE = (
+    "alpha",
+    "gain",
+    "tol",
+    "mu_input",
+    "mu_hidden",
+    "latency",
+    "bandwidth",
+    "gap",
+)
 _LEAST = {"n_features": 1, "n_layers": 0, "width": 1, "n_iter": 1, "seed": 0}
 
 

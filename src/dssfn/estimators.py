@@ -153,8 +153,9 @@ class SSFNClassifier(_SSFN):
         Norm of the random part of the features. Default: the preset's.
     standardize : bool, optional
         Shift and scale the inputs. Default: the preset's.
-    solver : {"auto", "gram", "admm"}, default="auto"
-        "gram" solves each layer exactly; "admm" is the paper's iteration.
+    solver : {"auto", "gram", "krylov", "admm"}, default="auto"
+        "gram" solves each layer exactly; "krylov" does so to a proved bound with much
+        smaller messages; "admm" is the paper's iteration.
     n_iter : int, default=100
         ADMM iterations per layer.
     mu_input, mu_hidden : float, optional

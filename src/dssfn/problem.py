@@ -39,6 +39,11 @@ class LayerProblem:
         G: Array = self.Y @ self.Y.T
         return G
 
+    def gram_times(self, V: Array) -> Array:
+        """G V, (n, k), without forming G."""
+        GV: Array = self.Y @ (self.Y.T @ V)
+        return GV
+
     def cross(self) -> Array:
         """C = T Y^T, (Q, n)."""
         C: Array = self.T @ self.Y.T

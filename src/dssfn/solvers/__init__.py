@@ -7,18 +7,23 @@ from dssfn.config import Plan
 from dssfn.problem import LayerProblem
 from dssfn.solvers.admm import consensus_admm
 from dssfn.solvers.gram import consensus_gram
+from dssfn.solvers.krylov import consensus_krylov
 
 
 def message_size(plan: Plan) -> int:
     """Numbers in one message of a hidden layer: what nearly all of the traffic is."""
     n, Q = plan.n_units, plan.n_outputs
-    return Q * n if plan.solver == "admm" else Q * n + n * (n + 1) // 2
+    return Q * n + (n * (n + 1) // 2 if plan.solver == "gram" else 0)
 
 
 def solve_layer(problem: LayerProblem, plan: Plan, layer: int) -> Program[Array]:
     """Return the plan's program for this node's share of a layer."""
-    if plan.solver == "admm":
-        return consensus_admm(
-            problem, radius=plan.radius, n_iter=plan.n_iter, mu=plan.mu(layer)
-        )
-    return consensus_gram(problem, radius=plan.radius)
+    match plan.solver:
+        case "admm":
+            return consensus_admm(
+                problem, radius=plan.radius, n_iter=plan.n_iter, mu=plan.mu(layer)
+            )
+        case "krylov":
+            return consensus_krylov(problem, radius=plan.radius, gap=plan.gap)
+        case _:
+            return consensus_gram(problem, radius=plan.radius)

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dssfn.config import Plan
+from dssfn.problem import LayerProblem, solve_ball
+from dssfn.shard import Shard, one_hot
+from dssfn.simulator import simulate
+from dssfn.solvers.krylov import consensus_krylov, is_optimal, orthonormal
+from dssfn.topology import build_topology
+from tests.strategies import random_shards, seeds
+from tests.test_training import ALONE, plan_for, pooled, relative
+
+
+def alone(problem, *, radius, gap=1e-14):
+    """Run the program on one node, which hears its own messages."""
+    program, n_averagings = consensus_krylov(problem, radius=radius, gap=gap), 0
+    message = next(program)
+    while True:
+        n_averagings += 1
+        try:
+            message = program.send(message)
+        except StopIteration as stop:
+            return stop.value, n_averagings
+
+
+@given(
+    seeds, st.integers(1, 12), st.integers(1, 20), st.integers(1, 4),
+    st.integers(1, 12), st.floats(0.01, 100),
+)  # fmt: skip
+def test_krylov_reaches_the_exact_optimum(seed, n, J, Q, rank, radius):
+    rng = np.random.default_rng(seed)
+    Y = rng.normal(size=(n, min(n, rank))) @ rng.normal(size=(min(n, rank), J))
+    p = LayerProblem(Y, rng.normal(size=(Q, J)))
+    O, _ = alone(p, radius=radius)
+    exact = solve_ball(p.gram(), p.cross(), radius)
+    assert np.linalg.norm(O) <= radius * (1 + 1e-12)
+    # Both know the cost to rounding of ||T||^2, times the square of Y's condition.
+    assert p.cost(O) <= p.cost(exact) + 1e-8 * np.sum(p.T**2)
+
+
+@given(seeds, st.floats(0.05, 0.95), st.sampled_from([1e-2, 1e-5, 1e-8]))
+def test_it_stops_no_sooner_than_the_gap_allows(seed, share, gap):
+    rng = np.random.default_rng(seed)
+    Y = rng.normal(size=(40, 90)) * 10.0 ** rng.uniform(-2, 0, size=(40, 1))
+    p = LayerProblem(Y, rng.normal(size=(2, 90)))
+    radius = share * np.linalg.norm(solve_ball(p.gram(), p.cross(), 1e9))
+    O, _ = alone(p, radius=radius, gap=gap)
+    best = p.cost(solve_ball(p.gram(), p.cross(), radius))
+    assert p.cost(O) <= best * (1 + gap) + 1e-12 * np.sum(p.T**2)
+
+
+def test_far_fewer_averagings_than_the_dimension():
+    rng = np.random.default_rng(0)
+    Y = np.maximum(rng.normal(size=(300, 1000)), 0)
+    p = LayerProblem(Y, one_hot(rng.integers(3, size=1000), 3))
+    O, n_averagings = alone(p, radius=0.5)
+    assert n_averagings < 20
+    assert relative(O, solve_ball(p.gram(), p.cross(), 0.5)) < 1e-7
+
+
+@given(seeds, st.integers(1, 6), st.integers(0, 6), st.integers(1, 5))
+def test_new_directions_are_orthonormal_or_zero(seed, n, k, Q):
+    rng = np.random.default_rng(seed)
+    V = np.linalg.qr(rng.normal(size=(n, min(n, k))))[0]
+    block = rng.normal(size=(n, Q))
+    block[:, Q // 2 :] = block[:, :1]  # rank loss
+    B = orthonormal(block, V)
+    assert B.shape == block.shape
+    lengths = np.linalg.norm(B, axis=0)
+    assert np.isin(lengths.round(12), (0, 1)).all()
+    gram = B.T @ B
+    np.testing.assert_allclose(gram, np.diag(lengths**2), atol=1e-12)
+    np.testing.assert_allclose(V.T @ B, 0, atol=1e-12)
+    whole = np.hstack([V, B])
+    left = block - whole @ (whole.T @ block)
+    np.testing.assert_allclose(left, 0, atol=1e-7 * np.linalg.norm(block))
+
+
+def test_zero_targets_and_zero_features_end_at_once():
+    zero, one = np.zeros((3, 4)), np.ones((3, 4))
+    for Y, T in ((zero, one[:2]), (one, zero[:2])):
+        O, n_averagings = alone(LayerProblem(Y, T), radius=1.0)
+        assert not O.any()
+        assert n_averagings <= 3
+
+
+def test_the_bound_accepts_the_optimum_and_refuses_others():
+    rng = np.random.default_rng(0)
+    p = LayerProblem(rng.normal(size=(6, 30)), rng.normal(size=(2, 30)))
+    G, C = p.gram(), p.cross()
+    for radius in (0.05, 10.0):
+        O = solve_ball(G, C, radius)
+        assert is_optimal(O, C, O @ G, radius, 1e-10 * p.cost(O))
+        worse = 0.9 * O
+        assert not is_optimal(worse, C, worse @ G, radius, 1e-6 * p.cost(O))
+
+
+@pytest.mark.parametrize("consensus", ["gossip", "exact", "tree"])
+@pytest.mark.parametrize("partition", ["mixed", "one class per node"])
+def test_krylov_over_a_network_is_the_centralised_model(consensus, partition):
+    rng = np.random.default_rng(0)
+    shards = random_shards(rng, sizes=[50] * 4, n_features=6, n_classes=4)
+    data = pooled(shards)
+    if partition != "mixed":
+        codes = data.T.argmax(axis=0)
+        shards = [Shard(data.X[:, codes == q], data.T[:, codes == q]) for q in range(4)]
+    plan = plan_for(shards, width=60, alpha=1.0)
+    exact = simulate([data], plan, ALONE)
+    ring = build_topology("circular", 4)
+    found = simulate(shards, plan.replace(solver="krylov", consensus=consensus), ring)
+    assert relative(found.networks[0].output, exact.networks[0].output) < 1e-6
+    assert found.node_spread < 1e-8
+    for mine, best in zip(found.history, exact.history, strict=True):
+        assert mine.cost == pytest.approx(best.cost, rel=1e-8)
+
+
+def test_more_classes_than_features():
+    rng = np.random.default_rng(0)
+    shard = Shard(rng.normal(size=(2, 60)), one_hot(np.arange(60) % 5, 5))
+    plan = Plan(n_features=2, classes=tuple(range(5)), n_layers=1, width=7)
+    one = simulate([shard], plan, ALONE).history[-1].cost
+    other = simulate([shard], plan.replace(solver="krylov"), ALONE).history[-1].cost
+    assert other == pytest.approx(one, rel=1e-8)
