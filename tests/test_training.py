@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dssfn._typing import Agreed
 from dssfn.config import Plan
 from dssfn.datasets import load
 from dssfn.errors import DataError, NumericalError
@@ -159,6 +160,23 @@ def test_same_seed_same_bits():
         assert first.history == second.history
 
 
+@pytest.mark.parametrize(("consensus", "times"), [("tree", 1), ("gossip", 6)])
+def test_what_all_nodes_do_alike_is_done_once(monkeypatch, consensus, times):
+    calls = []
+
+    def counted(*args):
+        calls.append(1)
+        return solve_ball(*args)
+
+    monkeypatch.setattr("dssfn.solvers.gram.solve_ball", counted)
+    shards = random_shards(
+        np.random.default_rng(0), sizes=[9] * 6, n_features=4, n_classes=3
+    )
+    plan = plan_for(shards, consensus=consensus)
+    simulate(shards, plan, build_topology("circular", 6))
+    assert len(calls) == times * 4  # a tree gives all nodes the same bits
+
+
 def test_another_number_of_nodes_gets_the_same_random_matrices():
     shards = random_shards(
         np.random.default_rng(0), sizes=[12] * 4, n_features=4, n_classes=3
@@ -273,6 +291,9 @@ def test_nothing_but_averages_leaves_a_node():
     sizes = []
     with contextlib.suppress(StopIteration):
         while True:
+            if isinstance(message, Agreed):
+                message = program.send(message.run())
+                continue
             sizes.append(message.values.size)
             message = program.send(message.values)
     n, P, Q = 21, 4, 3

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import TypeAlias, TypeVar
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,24 @@ Label: TypeAlias = str | int | float | bool  # a class, as a user names it
 
 Result = TypeVar("Result")
 
-Program: TypeAlias = Generator[Array, Array, Result]
-"""One node's work: yields what must be averaged over the network, receives the
-average, and returns a result. It never knows who answers."""
+
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """Arithmetic on agreed numbers alone, which every node does alike.
+
+    A node would just call `run`. A driver that hosts many nodes may run it once for all
+    of those that ask for the same function of the same arguments.
+    """
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+    def run(self) -> Any:
+        """Do it."""
+        return self.function(*self.arguments)
+
+
+Program: TypeAlias = Generator[Array | Agreed, Any, Result]
+"""One node's work: yields what must be averaged over the network and receives the
+average, or yields arithmetic on agreed numbers and receives its result; returns a
+result. It never knows who answers."""

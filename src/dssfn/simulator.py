@@ -6,18 +6,20 @@ consensus scheme says, and hands every node its own average. Nodes share nothing
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from typing import Any, Self
 
 import joblib
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
-from dssfn._typing import Array
+from dssfn._typing import Agreed, Array
 from dssfn.config import Plan
 from dssfn.consensus import Averaging, make_averaging
 from dssfn.errors import DataError
@@ -188,49 +190,81 @@ class _Book:
 def _drive(
     programs: Sequence[NodeProgram[Network]], averaging: Averaging, book: _Book
 ) -> list[Network]:
-    """Answer all programs' messages until they return."""
-    with _workers(len(programs)) as advance_all:
-        answers = advance_all(programs, [None] * len(programs))
-        step = 0
-        while messages := [a for a in answers if isinstance(a, Message)]:
-            book.account(averaging, messages[0])
-            values = np.stack([message.values for message in messages])
-            means = averaging.mix(values, step)
-            step += 1
-            answers = advance_all(programs, list(means))
-    return [answer for answer in answers if isinstance(answer, Network)]
+    """Answer all programs, which walk in step, until they return."""
+    replies: Sequence[Any] = [None] * len(programs)
+    with _Workers(len(programs)) as workers:
+        for step in itertools.count():
+            requests = workers.map(_advance, programs, replies)
+            while isinstance(requests[0], Agreed):
+                replies = _run_agreed(requests, workers)
+                requests = workers.map(_advance, programs, replies)
+            if isinstance(requests[0], Network):
+                break
+            book.account(averaging, requests[0])
+            values = np.stack([message.values for message in requests])
+            replies = list(averaging.mix(values, step))
+    return requests
 
 
-_Answer = Message | Network
-
-
-def _advance(program: NodeProgram[Network], mean: Array | None) -> _Answer:
+def _advance(program: NodeProgram[Network], reply: Any) -> Message | Agreed | Network:
     try:
         with np.errstate(all="ignore"):  # every message is checked to be finite
-            return next(program) if mean is None else program.send(mean)
+            return next(program) if reply is None else program.send(reply)
     except StopIteration as stop:
         network: Network = stop.value
         return network
 
 
-@contextmanager
-def _workers(
-    n_nodes: int,
-) -> Iterator[
-    Callable[[Sequence[NodeProgram[Network]], Sequence[Array | None]], list[_Answer]]
-]:
-    """Nodes side by side, one BLAS thread each; a single node gets all the threads.
+def _run_agreed(tasks: Sequence[Agreed], workers: _Workers) -> list[Any]:
+    """Run what the nodes ask for; once, if they all ask for the same."""
+    if all(_is_same(task, tasks[0]) for task in tasks):
+        return [workers.alone(tasks[0].run)] * len(tasks)
+    return workers.map(Agreed.run, tasks)
+
+
+def _is_same(one: Agreed, other: Agreed) -> bool:
+    return one.function is other.function and all(
+        map(_is_equal, one.arguments, other.arguments)
+    )
+
+
+def _is_equal(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray):  # the same memory; comparing values would take time
+        return bool(a.__array_interface__ == b.__array_interface__)
+    return bool(a == b)
+
+
+class _Workers:
+    """Nodes side by side, one BLAS thread each.
 
     A node's matrices are small: threads inside one product wait for each other more
-    than they compute, while threads on different nodes never meet.
+    than they compute, while threads on different nodes never meet. What is done alone
+    gets all the threads.
     """
-    n_threads = min(n_nodes, joblib.cpu_count())
-    if n_threads == 1:
-        yield lambda programs, means: list(map(_advance, programs, means))
-        return
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(n_threads) as pool:
-        try:
-            yield lambda programs, means: list(pool.map(_advance, programs, means))
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+
+    def __init__(self, n_nodes: int) -> None:
+        self._n_threads = min(n_nodes, joblib.cpu_count())
+        self._blas = ThreadpoolController().select(user_api="blas")
+
+    def __enter__(self) -> Self:
+        self._stack = ExitStack()
+        if self._n_threads > 1:
+            self._stack.enter_context(self._blas.limit(limits=1))
+            self._pool = ThreadPoolExecutor(self._n_threads)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._n_threads > 1:
+            self._pool.shutdown(cancel_futures=True)
+        self._stack.close()
+
+    def map(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
+        """Call a function for every node."""
+        if self._n_threads == 1:
+            return list(map(function, *arguments))
+        return list(self._pool.map(function, *arguments))
+
+    def alone(self, function: Callable[[], Any]) -> Any:
+        """Call a function once, for all nodes."""
+        with np.errstate(all="ignore"), self._blas.limit(limits=joblib.cpu_count()):
+            return function()

@@ -2,7 +2,8 @@
 
 `train_node` is a program: it yields a `Message` whenever it needs the average over the
 network and receives that average. Whoever drives it (simulator, MPI, gRPC) sees
-messages only; samples and labels stay in here.
+messages only; samples and labels stay in here. Arithmetic on agreed numbers, which all
+nodes do alike, it yields as `Agreed` and receives the result.
 
 The sums that describe a finished layer (cost, correct samples) ride along with the
 first message of the next layer, so reporting costs no exchange of its own but for one
@@ -15,11 +16,11 @@ import math
 import sys
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from dssfn._typing import Array, Program
+from dssfn._typing import Agreed, Array, Program
 from dssfn.config import Plan
 from dssfn.errors import DataError, NumericalError
 from dssfn.network import ROUNDING, Network, grow, standardise
@@ -40,7 +41,7 @@ class Message:
     values: Array
 
 
-NodeProgram: TypeAlias = Generator[Message, Array, Result]
+NodeProgram: TypeAlias = Generator[Message | Agreed, Any, Result]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,17 +147,21 @@ def _messages(
     Returns the program's result, the mean of the rider, and the number of averagings.
     """
     values = next(program)
+    assert not isinstance(values, Agreed)  # nothing is agreed on yet
     mean = yield _message(layer, np.concatenate([values.ravel(), rider]))
     reply = mean[: values.size].reshape(values.shape)
     mean_rider = mean[values.size :].copy()  # a view would keep all of it alive
     n_averagings = 1
     while True:
         try:
-            values = program.send(reply)
+            wanted = program.send(reply)
         except StopIteration as stop:
             return stop.value, mean_rider, n_averagings
-        reply = yield _message(layer, values)
-        n_averagings += 1
+        if isinstance(wanted, Agreed):
+            reply = yield wanted
+        else:
+            reply = yield _message(layer, wanted)
+            n_averagings += 1
 
 
 def _message(layer: int, values: Array) -> Message:

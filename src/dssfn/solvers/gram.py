@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
-from dssfn._typing import Array, Program
+from dssfn._typing import Agreed, Array, Program
 from dssfn.problem import LayerProblem, solve_ball
 
 
@@ -16,11 +18,14 @@ def consensus_gram(local: LayerProblem, *, radius: float) -> Program[Array]:
     serve as the sums.
     """
     C = local.cross()  # (Q, n)
-    n = C.shape[1]
     mean = yield np.concatenate([C.ravel(), pack(local.gram())])
-    return solve_ball(
-        unpack(mean[C.size :], n), mean[: C.size].reshape(C.shape), radius
-    )
+    O: Array = yield Agreed(_solve, (mean, C.shape, radius))
+    return O
+
+
+def _solve(mean: Array, shape: tuple[int, int], radius: float) -> Array:
+    size = math.prod(shape)
+    return solve_ball(unpack(mean[size:], shape[1]), mean[:size].reshape(shape), radius)
 
 
 def pack(G: Array) -> Array:

@@ -14,10 +14,12 @@ message, so that nodes whose averages differ in the last bit still stop together
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 from scipy.linalg import qr
 
-from dssfn._typing import Array, Program
+from dssfn._typing import Agreed, Array, Program
 from dssfn.problem import EPS, LayerProblem, solve_ball, squared_norm
 
 NOTHING_NEW = 1e-9  # a column is dropped when orthogonalising leaves less of it
@@ -43,27 +45,68 @@ def consensus_krylov(
     -------
     array of shape (Q, n)
     """
-    Q, n = len(local.T), len(local.Y)
     mean = yield np.append(local.cross(), squared_norm(local.T))
-    C, cost_of_zero = mean[:-1].reshape(Q, n), float(mean[-1])
-    V: Array = np.empty((n, 0))  # orthonormal columns, some of them zero
-    W: Array = np.empty((n, 0))  # G V
-    block = orthonormal(C.T, V)
-    vote = 0.0
+    space: Space = yield Agreed(_first_space, (mean, len(local.T), radius, gap))
     while True:
-        mean = yield np.append(local.gram_times(block), vote)
-        V = np.hstack([V, block])
-        W = np.hstack([W, mean[:-1].reshape(n, Q)])
-        S = V.T @ W
-        Z = solve_ball((S + S.T) / 2, C @ V, radius)
-        O = Z @ V.T
-        OG = Z @ W.T
+        mean = yield np.append(local.gram_times(space.block), float(space.is_done))
+        space = yield Agreed(_extend, (space, mean))
         if mean[-1] > MAJORITY:
-            return O
-        block = orthonormal(W[:, -Q:], V)  # zero once the whole space is spanned
-        cost = cost_of_zero - 2 * float(np.vdot(O, C)) + float(np.vdot(OG, O))
-        done = not block.any() or is_optimal(O, C, OG, radius, gap * cost)
-        vote = float(done)
+            return space.O
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Space:
+    """What all nodes know after some iterations.
+
+    Parameters
+    ----------
+    C : array of shape (Q, n)
+        The mean of T Y^T.
+    cost_of_zero : float
+        The mean of ||T||^2.
+    radius, gap : float
+        As in `consensus_krylov`.
+    V, W : arrays of shape (n, k Q)
+        Orthonormal columns, some of them zero, and G V.
+    block : array of shape (n, Q)
+        The columns to come next; all zero once the space is complete.
+    O : array of shape (Q, n)
+        The best output matrix with rows in the span of V.
+    is_done : bool
+        Whether O is good enough.
+    """
+
+    C: Array
+    cost_of_zero: float
+    radius: float
+    gap: float
+    V: Array
+    W: Array
+    block: Array
+    O: Array
+    is_done: bool
+
+
+def _first_space(mean: Array, Q: int, radius: float, gap: float) -> Space:
+    C = mean[:-1].reshape(Q, -1)
+    none: Array = np.empty((C.shape[1], 0))
+    block = orthonormal(C.T, none)
+    zero = np.zeros_like(C)
+    return Space(C, float(mean[-1]), radius, gap, none, none, block, zero, False)
+
+
+def _extend(space: Space, mean: Array) -> Space:
+    """Take the averaged G * block in and solve the small problem anew."""
+    C, radius = space.C, space.radius
+    image = mean[:-1].reshape(space.block.shape)
+    V, W = np.hstack([space.V, space.block]), np.hstack([space.W, image])
+    S = V.T @ W
+    Z = solve_ball((S + S.T) / 2, C @ V, radius)
+    O, OG = Z @ V.T, Z @ W.T
+    cost = space.cost_of_zero - 2 * float(np.vdot(O, C)) + float(np.vdot(OG, O))
+    block = orthonormal(image, V)
+    done = not block.any() or is_optimal(O, C, OG, radius, space.gap * cost)
+    return replace(space, V=V, W=W, block=block, O=O, is_done=done)
 
 
 def is_optimal(O: Array, C: Array, OG: Array, radius: float, gap: float) -> bool:
