@@ -317,13 +317,18 @@ def test_a_shard_must_fit_the_plan():
         simulate([shard, shard], plan, ALONE)
 
 
+BUILTIN = ("digits", "wine", "breast_cancer", "iris")
+STORED = ("vowel", "satimage", "letter")
+LARGE = ("mnist", "norb_subset3", "caltech101_spm")
+
+
 @pytest.mark.parametrize(
     "name",
-    ["digits", "wine", "breast_cancer", "iris", "vowel", "satimage", "letter"],
+    [*BUILTIN, *STORED, *(pytest.param(n, marks=pytest.mark.slow) for n in LARGE)],
 )
 @pytest.mark.parametrize("alpha", [1.0, 2.0])
 def test_cost_never_rises_on_real_data(name, alpha):
-    if name in ("vowel", "satimage", "letter") and not (DATA / f"{name}.npz").is_file():
+    if name not in BUILTIN and not (DATA / f"{name}.npz").is_file():
         pytest.skip(f"{name}.npz is not in the data folder (DSSFN_DATA_DIR)")
     data = load(name, data_dir=DATA if DATA.is_dir() else None)
     _, codes = np.unique(data.y_train, return_inverse=True)
