@@ -28,10 +28,7 @@ from dssfn.datasets import (
 )
 from dssfn.errors import DataError, PlanError
 
-REAL = Path(
-    os.environ.get("DSSFN_DATA_DIR")
-    or Path(__file__).resolve().parents[2] / "shared" / "datasets"
-)
+REAL = Path(os.environ.get("DSSFN_DATA_DIR", "no data folder is set"))
 ARRAYS = ("X_train", "y_train", "X_test", "y_test")
 
 
