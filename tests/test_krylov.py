@@ -7,18 +7,26 @@ from hypothesis import strategies as st
 
 from dssfn._typing import Agreed
 from dssfn.config import Plan
+from dssfn.errors import PlanError
 from dssfn.problem import LayerProblem, solve_ball
 from dssfn.shard import Shard, one_hot
 from dssfn.simulator import simulate
 from dssfn.solvers.krylov import consensus_krylov, is_optimal, orthonormal
 from dssfn.topology import build_topology
 from tests.strategies import random_shards, seeds
-from tests.test_training import ALONE, plan_for, pooled, relative
+from tests.test_training import (
+    ALONE,
+    assert_never_rises,
+    plan_for,
+    pooled,
+    relative,
+)
 
 
-def alone(problem, *, radius, gap=1e-14):
+def alone(problem, *, radius, accuracy=1e-8):
     """Run the program on one node, which hears its own messages."""
-    program, n_averagings = consensus_krylov(problem, radius=radius, gap=gap), 0
+    program = consensus_krylov(problem, radius=radius, accuracy=accuracy)
+    n_averagings = 0
     wanted = next(program)
     while True:
         n_averagings += not isinstance(wanted, Agreed)
@@ -46,14 +54,14 @@ def test_krylov_reaches_the_exact_optimum(seed, n, J, Q, rank, radius):
 
 
 @given(seeds, st.floats(0.05, 0.95), st.sampled_from([1e-2, 1e-5, 1e-8]))
-def test_it_stops_no_sooner_than_the_gap_allows(seed, share, gap):
+def test_it_stops_no_sooner_than_the_accuracy_allows(seed, share, accuracy):
     rng = np.random.default_rng(seed)
     Y = rng.normal(size=(40, 90)) * 10.0 ** rng.uniform(-2, 0, size=(40, 1))
     p = LayerProblem(Y, rng.normal(size=(2, 90)))
     radius = share * np.linalg.norm(solve_ball(p.gram(), p.cross(), 1e9))
-    O, _ = alone(p, radius=radius, gap=gap)
-    best = p.cost(solve_ball(p.gram(), p.cross(), radius))
-    assert p.cost(O) <= best * (1 + gap) + 1e-12 * np.sum(p.T**2)
+    O, _ = alone(p, radius=radius, accuracy=accuracy)
+    exact = solve_ball(p.gram(), p.cross(), radius)
+    assert relative(O, exact) <= accuracy + 1e-9
 
 
 def test_far_fewer_averagings_than_the_dimension():
@@ -66,21 +74,17 @@ def test_far_fewer_averagings_than_the_dimension():
 
 
 @given(seeds, st.integers(1, 6), st.integers(0, 6), st.integers(1, 5))
-def test_new_directions_are_orthonormal_or_zero(seed, n, k, Q):
+def test_new_directions_are_orthonormal_and_span_what_is_new(seed, n, k, Q):
     rng = np.random.default_rng(seed)
     V = np.linalg.qr(rng.normal(size=(n, min(n, k))))[0]
     block = rng.normal(size=(n, Q))
     block[:, Q // 2 :] = block[:, :1]  # rank loss
     B = orthonormal(block, V)
-    assert B.shape == block.shape
-    lengths = np.linalg.norm(B, axis=0)
-    assert np.isin(lengths.round(12), (0, 1)).all()
-    gram = B.T @ B
-    np.testing.assert_allclose(gram, np.diag(lengths**2), atol=1e-12)
-    np.testing.assert_allclose(V.T @ B, 0, atol=1e-12)
     whole = np.hstack([V, B])
+    assert whole.shape[1] <= n
+    np.testing.assert_allclose(whole.T @ whole, np.eye(whole.shape[1]), atol=1e-12)
     left = block - whole @ (whole.T @ block)
-    np.testing.assert_allclose(left, 0, atol=1e-7 * np.linalg.norm(block))
+    np.testing.assert_allclose(left, 0, atol=1e-11 * np.linalg.norm(block))
 
 
 def test_zero_targets_and_zero_features_end_at_once():
@@ -88,7 +92,7 @@ def test_zero_targets_and_zero_features_end_at_once():
     for Y, T in ((zero, one[:2]), (one, zero[:2])):
         O, n_averagings = alone(LayerProblem(Y, T), radius=1.0)
         assert not O.any()
-        assert n_averagings <= 3
+        assert n_averagings <= 2
 
 
 def test_the_bound_accepts_the_optimum_and_refuses_others():
@@ -97,12 +101,12 @@ def test_the_bound_accepts_the_optimum_and_refuses_others():
     G, C = p.gram(), p.cross()
     for radius in (0.05, 10.0):
         O = solve_ball(G, C, radius)
-        assert is_optimal(O, C, O @ G, radius, 1e-10 * p.cost(O))
-        worse = 0.9 * O
-        assert not is_optimal(worse, C, worse @ G, radius, 1e-6 * p.cost(O))
+        assert is_optimal(O, C, O @ G, 1e-10)
+        worse = 0.9 * O + 0.001 * rng.normal(size=O.shape)
+        assert not is_optimal(worse, C, worse @ G, 1e-6)
 
 
-@pytest.mark.parametrize("consensus", ["gossip", "exact", "tree"])
+@pytest.mark.parametrize("consensus", ["auto", "tree"])
 @pytest.mark.parametrize("partition", ["mixed", "one class per node"])
 def test_krylov_over_a_network_is_the_centralised_model(consensus, partition):
     rng = np.random.default_rng(0)
@@ -116,7 +120,7 @@ def test_krylov_over_a_network_is_the_centralised_model(consensus, partition):
     ring = build_topology("circular", 4)
     found = simulate(shards, plan.replace(solver="krylov", consensus=consensus), ring)
     assert relative(found.networks[0].output, exact.networks[0].output) < 1e-6
-    assert found.node_spread < 1e-8
+    assert found.node_spread == 0
     for mine, best in zip(found.history, exact.history, strict=True):
         assert mine.cost == pytest.approx(best.cost, rel=1e-8)
 
@@ -128,3 +132,22 @@ def test_more_classes_than_features():
     one = simulate([shard], plan, ALONE).history[-1].cost
     other = simulate([shard], plan.replace(solver="krylov"), ALONE).history[-1].cost
     assert other == pytest.approx(one, rel=1e-8)
+
+
+@pytest.mark.parametrize("settings", [{"consensus": "exact"}, {"n_rounds": 9}])
+def test_averages_that_differ_in_the_last_bit_are_refused(settings):
+    shards = random_shards(
+        np.random.default_rng(0), sizes=[9] * 4, n_features=6, n_classes=4
+    )
+    plan = plan_for(shards, solver="krylov", **settings)
+    with pytest.raises(PlanError, match="tree"):
+        simulate(shards, plan, build_topology("circular", 4))
+
+
+def test_the_cost_never_rises_even_where_the_data_are_interpolated():
+    rng = np.random.default_rng(0)
+    shards = random_shards(rng, sizes=[30] * 3, n_features=6, n_classes=3)
+    plan = plan_for(shards, solver="krylov", n_layers=12, width=120)
+    result = simulate(shards, plan, build_topology("path", 3))
+    assert result.history[-1].train_error_db < -60
+    assert_never_rises(result.history)

@@ -44,9 +44,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         Shift and scale the inputs by the network's mean and standard deviation.
     solver : {"gram", "krylov", "admm"}
         How a layer is solved over the network.
-    gap : float
-        krylov stops when a layer's cost is proved to be within this share of the
-        optimal one. At 1e-15 the output matrix is known to about 1e-8.
+    accuracy : float
+        krylov stops when a layer's output matrix is proved to be this near to the
+        optimal one, relative to its norm.
     n_iter : int
         K, the ADMM iterations of a layer.
     mu_input, mu_hidden : float, optional
@@ -78,7 +78,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     gain: float = 1.0
     standardize: bool = True
     solver: str = "gram"
-    gap: float = 1e-15
+    accuracy: float = 1e-8
     n_iter: int = 100
     mu_input: float | None = None
     mu_hidden: float | None = None
@@ -158,7 +158,7 @@ _POSITIVE = (
     "mu_hidden",
     "latency",
     "bandwidth",
-    "gap",
+    "accuracy",
 )
 _LEAST = {"n_features": 1, "n_layers": 0, "width": 1, "n_iter": 1, "seed": 0}
 

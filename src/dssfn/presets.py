@@ -54,13 +54,16 @@ def resolve(preset: str, given: Mapping[str, Any]) -> dict[str, Any]:
         raise PlanError(
             f"`preset` must be one of {', '.join(PRESETS)}, got {preset!r}."
         )
-    left_open = [
-        name
-        for name in PRESETS[preset]
+    preset_values = dict(PRESETS[preset])
+    if given.get("solver") not in (None, "auto", preset_values["solver"]):
+        preset_values["consensus"] = "auto"  # the preset's is meant for its own solver
+    left_open = {
+        name: value
+        for name, value in preset_values.items()
         if given.get(name) is None
         or (isinstance(given[name], str) and given[name] == "auto")
-    ]
-    return {**given, **{name: PRESETS[preset][name] for name in left_open}}
+    }
+    return {**given, **left_open}
 
 
 def paper_mu(dataset: str, n_nodes: int) -> tuple[float, float] | None:

@@ -135,6 +135,7 @@ def simulate(
         plan.consensus,
         tol=plan.tol,
         n_rounds=plan.n_rounds,
+        bitwise=plan.solver == "krylov",
         n_bytes=message_size(plan) * BYTES_PER_SCALAR,
         latency=plan.latency,
         bandwidth=plan.bandwidth,

@@ -63,6 +63,7 @@ def make_averaging(
     *,
     tol: float,
     n_rounds: int | None = None,
+    bitwise: bool = False,
     n_bytes: int = 0,
     latency: float = 0.02,
     bandwidth: float = 1e8,
@@ -79,6 +80,8 @@ def make_averaging(
         Wanted accuracy, relative to the nodes' first disagreement.
     n_rounds : int, optional
         Gossip with this many rounds instead.
+    bitwise : bool
+        Whether all nodes must end with the same bits, which only "tree" gives.
     n_bytes, latency, bandwidth : int, float, float
         For "auto": the size of a message, seconds per round, bits per second.
 
@@ -88,18 +91,34 @@ def make_averaging(
     >>> make_averaging(build_topology("circular", 20), "auto", tol=1e-10).name
     'exact'
     """
+    if n_rounds is not None and scheme not in ("auto", "gossip"):
+        raise PlanError(
+            f"`n_rounds` must be left out for consensus {scheme!r}, which has a "
+            f"number of rounds of its own; got {n_rounds}."
+        )
     if n_rounds is not None:
-        if scheme not in ("auto", "gossip"):
-            raise PlanError(
-                f"`n_rounds` must be left out for consensus {scheme!r}, which has a "
-                f"number of rounds of its own; got {n_rounds}."
-            )
-        return Gossip(topology, n_rounds if topology.n_nodes > 1 else 0)
-    if scheme == "auto":
-        return min(
-            every_averaging(topology, tol).values(),
+        averaging: Averaging = Gossip(topology, n_rounds if topology.n_nodes > 1 else 0)
+    elif scheme == "auto":
+        averaging = min(
+            (
+                one
+                for one in every_averaging(topology, tol).values()
+                if one.is_bitwise or not bitwise
+            ),
             key=lambda one: seconds(one, n_bytes, latency=latency, bandwidth=bandwidth),
         )
+    else:
+        averaging = _by_name(topology, scheme, tol)
+    if bitwise and not averaging.is_bitwise:
+        raise PlanError(
+            "`consensus` must be tree (or auto) for solver 'krylov', which needs "
+            "averages that are equal on all nodes to the last bit; "
+            f"got {averaging.name!r}."
+        )
+    return averaging
+
+
+def _by_name(topology: Topology, scheme: str, tol: float) -> Averaging:
     if scheme not in _BUILDERS:
         raise PlanError(
             f"`consensus` must be auto or one of {', '.join(_BUILDERS)}, "
@@ -111,7 +130,7 @@ def make_averaging(
             f"consensus 'exact' would leave an error above {tol:g} on this graph of "
             f"{topology.n_nodes} nodes; 'chebyshev' is used instead.",
             AccuracyWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
         return chebyshev(topology, tol)
     return averaging

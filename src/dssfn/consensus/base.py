@@ -31,6 +31,10 @@ class Averaging(Protocol):
         """What reports call it."""
 
     @property
+    def is_bitwise(self) -> bool:
+        """Whether all nodes end with the same bits."""
+
+    @property
     def n_rounds(self) -> int:
         """Neighbour exchanges of one averaging: the paper's B."""
 

@@ -57,6 +57,11 @@ class Polynomial:
         self.name = name
 
     @property
+    def is_bitwise(self) -> bool:
+        """Rounding differs from node to node, if there are several."""
+        return self.topology.n_nodes == 1
+
+    @property
     def n_rounds(self) -> int:
         """Neighbour exchanges of one averaging."""
         return len(self.plan)

@@ -48,6 +48,7 @@ class Tree:
     """
 
     name = "tree"
+    is_bitwise = True
 
     def __init__(self, topology: Topology) -> None:
         self.topology = topology

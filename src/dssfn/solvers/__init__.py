@@ -24,6 +24,6 @@ def solve_layer(problem: LayerProblem, plan: Plan, layer: int) -> Program[Array]
                 problem, radius=plan.radius, n_iter=plan.n_iter, mu=plan.mu(layer)
             )
         case "krylov":
-            return consensus_krylov(problem, radius=plan.radius, gap=plan.gap)
+            return consensus_krylov(problem, radius=plan.radius, accuracy=plan.accuracy)
         case _:
             return consensus_gram(problem, radius=plan.radius)

@@ -7,9 +7,9 @@ which both extends the space and gives the small problem on it, which every node
 exactly. No parameter, no n x n matrix, no factorisation, and the way the data are split
 does not matter, since only sums enter.
 
-What all nodes must do alike they decide alike. A block always has Q columns; one that
-brings nothing new is zero. And each node's vote to stop rides along with its next
-message, so that nodes whose averages differ in the last bit still stop together.
+All nodes must hold the same basis to the last bit: a direction of which little is left
+after orthogonalising magnifies the smallest difference. So this solver needs averages
+that are equal on all nodes, as `tree` gives them.
 """
 
 from __future__ import annotations
@@ -20,17 +20,15 @@ import numpy as np
 from scipy.linalg import qr
 
 from dssfn._typing import Agreed, Array, Program
-from dssfn.problem import EPS, LayerProblem, solve_ball, squared_norm
+from dssfn.problem import EPS, TINY, LayerProblem, solve_ball, squared_norm
 
-NOTHING_NEW = 1e-9  # a column is dropped when orthogonalising leaves less of it
-# The share of votes that ends the iteration: far from every fraction k / M.
-MAJORITY = 2**0.5 - 1
+NOTHING_NEW = 1e-13  # a column is dropped when orthogonalising leaves less of it
 
 
 def consensus_krylov(
-    local: LayerProblem, *, radius: float, gap: float
+    local: LayerProblem, *, radius: float, accuracy: float
 ) -> Program[Array]:
-    """Solve one layer over the network; yields Q n + 1 numbers per iteration.
+    """Solve one layer over the network; yields at most Q n numbers per iteration.
 
     Parameters
     ----------
@@ -38,20 +36,19 @@ def consensus_krylov(
         This node's share.
     radius : float
         Largest Frobenius norm of the solution.
-    gap : float
-        Stop when the cost is proved to be within this share of the optimal one.
+    accuracy : float
+        Stop when the solution is proved to be this near, relative to its norm.
 
     Returns
     -------
     array of shape (Q, n)
     """
-    mean = yield np.append(local.cross(), squared_norm(local.T))
-    space: Space = yield Agreed(_first_space, (mean, len(local.T), radius, gap))
-    while True:
-        mean = yield np.append(local.gram_times(space.block), float(space.is_done))
-        space = yield Agreed(_extend, (space, mean))
-        if mean[-1] > MAJORITY:
-            return space.O
+    C = yield local.cross()
+    space: Space = yield Agreed(_first_space, (C, radius, accuracy))
+    while not space.is_done:
+        image = yield local.gram_times(space.block)
+        space = yield Agreed(_extend, (space, image))
+    return space.O
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,14 +59,12 @@ class Space:
     ----------
     C : array of shape (Q, n)
         The mean of T Y^T.
-    cost_of_zero : float
-        The mean of ||T||^2.
-    radius, gap : float
+    radius, accuracy : float
         As in `consensus_krylov`.
-    V, W : arrays of shape (n, k Q)
-        Orthonormal columns, some of them zero, and G V.
-    block : array of shape (n, Q)
-        The columns to come next; all zero once the space is complete.
+    V, W : arrays of shape (n, k)
+        Orthonormal columns, and G V.
+    block : array of shape (n, b)
+        The columns to come next, at most Q; none once the space is complete.
     O : array of shape (Q, n)
         The best output matrix with rows in the span of V.
     is_done : bool
@@ -77,9 +72,8 @@ class Space:
     """
 
     C: Array
-    cost_of_zero: float
     radius: float
-    gap: float
+    accuracy: float
     V: Array
     W: Array
     block: Array
@@ -87,51 +81,46 @@ class Space:
     is_done: bool
 
 
-def _first_space(mean: Array, Q: int, radius: float, gap: float) -> Space:
-    C = mean[:-1].reshape(Q, -1)
+def _first_space(C: Array, radius: float, accuracy: float) -> Space:
     none: Array = np.empty((C.shape[1], 0))
     block = orthonormal(C.T, none)
-    zero = np.zeros_like(C)
-    return Space(C, float(mean[-1]), radius, gap, none, none, block, zero, False)
+    O, done = np.zeros_like(C), not block.size
+    return Space(C, radius, accuracy, none, none, block, O, done)
 
 
-def _extend(space: Space, mean: Array) -> Space:
+def _extend(space: Space, image: Array) -> Space:
     """Take the averaged G * block in and solve the small problem anew."""
-    C, radius = space.C, space.radius
-    image = mean[:-1].reshape(space.block.shape)
     V, W = np.hstack([space.V, space.block]), np.hstack([space.W, image])
     S = V.T @ W
-    Z = solve_ball((S + S.T) / 2, C @ V, radius)
+    Z = solve_ball((S + S.T) / 2, space.C @ V, space.radius)
     O, OG = Z @ V.T, Z @ W.T
-    cost = space.cost_of_zero - 2 * float(np.vdot(O, C)) + float(np.vdot(OG, O))
     block = orthonormal(image, V)
-    done = not block.any() or is_optimal(O, C, OG, radius, space.gap * cost)
+    done = not block.size or is_optimal(O, space.C, OG, space.accuracy)
     return replace(space, V=V, W=W, block=block, O=O, is_done=done)
 
 
-def is_optimal(O: Array, C: Array, OG: Array, radius: float, gap: float) -> bool:
-    """Whether the cost of O is within `gap` of the optimum, or as near as floats get.
+def is_optimal(O: Array, C: Array, OG: Array, accuracy: float) -> bool:
+    """Whether O is within `accuracy` of the optimum, or as near as floats can tell.
 
-    The cost is convex, so it lies above its tangent at O; the tangent is lowest on the
-    ball at radius * D / ||D||, where D = C - O G is half the downward slope. So the
-    distance to the optimum is bounded with no eigenvalue and no multiplier.
+    At the optimum D = C - O G, half the downward slope of the cost, is lam * O with
+    lam >= 0. The cost plus lam ||O||^2 is strongly convex with modulus 2 lam, so what
+    is left of D, divided by lam, bounds the distance to the optimum. Inside the ball
+    lam is zero, and D must vanish.
     """
     D = C - OG
-    steepest = radius * float(np.linalg.norm(D))
-    bound = 2 * (steepest - float(np.vdot(D, O)))
-    vanished = float(np.linalg.norm(D)) <= 64 * EPS * float(np.linalg.norm(C))
-    return vanished or bound <= gap + 8 * EPS * steepest
+    lam = float(np.vdot(D, O)) / max(squared_norm(O), TINY)
+    left = float(np.linalg.norm(D - lam * O))
+    rounding = 16 * EPS * float(np.linalg.norm(C))
+    return left <= accuracy * max(lam, 0.0) * float(np.linalg.norm(O)) + rounding
 
 
 def orthonormal(block: Array, V: Array) -> Array:
-    """Columns that span what `block` adds to the span of V; the others are zero."""
+    """Orthonormal columns that span what `block` adds to the span of V."""
     size = np.linalg.norm(block)
     for _ in range(2):  # once is not enough (Kahan and Parlett)
         block = block - V @ (V.T @ block)
-    fresh: Array
-    fresh, R, _ = qr(block, mode="economic", pivoting=True)
-    kept = np.abs(np.diag(R)) > NOTHING_NEW * size
-    if fresh.shape[1] < block.shape[1]:  # fewer features than classes
-        fresh = np.pad(fresh, ((0, 0), (0, block.shape[1] - fresh.shape[1])))
-        kept = np.pad(kept, (0, fresh.shape[1] - len(kept)))
-    return np.where(kept, fresh, 0.0)
+    Q, R, _ = qr(block, mode="economic", pivoting=True)
+    fresh: Array = Q[:, np.abs(np.diag(R)) > NOTHING_NEW * size]
+    # What was nearly in the span of V has brought some of it along.
+    again, _ = np.linalg.qr(fresh - V @ (V.T @ fresh))
+    return again
