@@ -80,7 +80,7 @@ def show_summary(figures: dict[str, Any]) -> None:
         ("neighbour exchanges", f"{traffic['rounds']:,} rounds"),
         ("averages found by", traffic["consensus"]),
         (
-            "sent by a node to each neighbour",
+            "message size, summed over rounds",
             f"{traffic['scalars_per_node']:,} numbers",
         ),
         ("sent over all links", readable_bytes(traffic["bytes_total"])),
