@@ -19,11 +19,9 @@ from dssfn.config import Plan
 from dssfn.errors import DataError
 
 CHUNK = 4096  # columns in a forward pass: long enough for BLAS, short for memory
-
-
-EPS = float(np.finfo(float).eps)
-LARGEST = 1e150
-ROUNDING = 1000 * EPS  # sums over many samples and nodes are not exact to the last bit
+LARGEST = 1e150  # in units of the training data's spread; squares overflow beyond
+# Sums over many samples and nodes are not exact to the last bit.
+ROUNDING = 1000 * float(np.finfo(float).eps)
 
 
 @lru_cache(maxsize=2)  # nodes in one process walk through the layers together
@@ -107,17 +105,6 @@ def standardise(X: Array, shift: Array, scale: Array) -> Array:
     return Y
 
 
-def _check_size(X: Array) -> None:
-    """Refuse values whose squares overflow; NaN is refused with them."""
-    fits = np.abs(X) < LARGEST
-    if not fits.all():
-        feature, sample = np.argwhere(~fits)[0]
-        raise DataError(
-            f"Sample {sample + 1}, feature {feature + 1}: {X[feature, sample]:g} times "
-            "the spread of the training data is no usable value. Correct it."
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class Network:
     """A trained network.
@@ -148,7 +135,7 @@ class Network:
             raise DataError(
                 f"`X` must have {self.plan.n_features} features, got shape {X.shape}."
             )
-        _check_size(X / self.scale[:, None])
+        self._check_size(X)
         scores: Array = np.empty((self.plan.n_outputs, X.shape[1]))
         for start in range(0, X.shape[1], CHUNK):
             columns = slice(start, start + CHUNK)
@@ -165,3 +152,13 @@ class Network:
             yield scores
             if layer < plan.n_layers:
                 Y = grow(plan, layer, scores, Y)
+
+    def _check_size(self, X: Array) -> None:
+        """Refuse values whose squares overflow; NaN is refused with them."""
+        fits = np.abs(X) < LARGEST * self.scale[:, None]
+        if not fits.all():
+            feature, sample = np.argwhere(~fits)[0]
+            raise DataError(
+                f"Sample {sample + 1}, feature {feature + 1}: {X[feature, sample]:g} "
+                "is too far from the training data to be used. Correct it."
+            )

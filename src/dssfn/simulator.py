@@ -6,7 +6,6 @@ consensus scheme says, and hands every node its own average. Nodes share nothing
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -192,18 +191,18 @@ def _drive(
     programs: Sequence[NodeProgram[Network]], averaging: Averaging, book: _Book
 ) -> list[Network]:
     """Answer all programs, which walk in step, until they return."""
-    replies: Sequence[Any] = [None] * len(programs)
+    step = 0
     with _Workers(len(programs)) as workers:
-        for step in itertools.count():
-            requests = workers.map(_advance, programs, replies)
-            while isinstance(requests[0], Agreed):
+        requests = workers.map(_advance, programs, [None] * len(programs))
+        while not isinstance(requests[0], Network):
+            if isinstance(requests[0], Agreed):
                 replies = _run_agreed(requests, workers)
-                requests = workers.map(_advance, programs, replies)
-            if isinstance(requests[0], Network):
-                break
-            book.account(averaging, requests[0])
-            values = np.stack([message.values for message in requests])
-            replies = list(averaging.mix(values, step))
+            else:
+                book.account(averaging, requests[0])
+                values = np.stack([message.values for message in requests])
+                replies = list(averaging.mix(values, step))
+                step += 1
+            requests = workers.map(_advance, programs, replies)
     return requests
 
 

@@ -310,6 +310,9 @@ def test_a_value_far_out_of_range_is_named(tmp_path):
     (tmp_path / "far.csv").write_text("a,b\n1,2\n1,1e300\n")
     error = wrong("predict", tmp_path / "m" / "model.safetensors", tmp_path / "far.csv")
     assert "Sample 2, feature 2" in error
+    (tmp_path / "far.csv").write_text("a,b\n1,2\n1,1e308\n")  # no warning beside it
+    error = wrong("predict", tmp_path / "m" / "model.safetensors", tmp_path / "far.csv")
+    assert "1e+308" in error
 
 
 def test_names_are_shown_as_they_are(tmp_path):

@@ -10,7 +10,7 @@ node knows. The three schemes differ in nothing but the coefficients.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -100,18 +100,19 @@ class Polynomial:
         values = np.random.default_rng(0).normal(size=(self.topology.n_nodes, 4))
         values -= values.mean(axis=0)
         size = float(np.linalg.norm(values)) or 1.0
-        before = values
-        for mixed, own, older in self.plan:
-            product = self.topology.H @ values
-            before, values = values, mixed * product + own * values + older * before
-        return float(np.linalg.norm(values)) / size
+        left = self._apply(lambda x: self.topology.H @ x, values)
+        return float(np.linalg.norm(left)) / size
 
     def evaluate(self, t: Array) -> Array:
         """p at some points."""
-        before = p = np.ones_like(t)
+        return self._apply(lambda p: t * p, np.ones_like(t))
+
+    def _apply(self, H: Callable[[Array], Array], x: Array) -> Array:
+        """p(H) x for a linear map H."""
+        before = x
         for mixed, own, older in self.plan:
-            before, p = p, (mixed * t + own) * p + older * before
-        return p
+            before, x = x, mixed * H(x) + own * x + older * before
+        return x
 
     @cached_property
     def _matrix(self) -> Array:
