@@ -42,6 +42,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         Norm of the random part of every sample's features, before the ReLU.
     standardize : bool
         Shift and scale the inputs by the network's mean and standard deviation.
+    bias : float
+        Value of a constant feature beside the inputs; 0 for none.
     solver : {"gram", "krylov", "admm"}
         How a layer is solved over the network.
     accuracy : float
@@ -77,6 +79,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     alpha: float = 2.0
     gain: float = 1.0
     standardize: bool = True
+    bias: float = 0.0
     solver: str = "gram"
     accuracy: float = 1e-8
     n_iter: int = 100
@@ -98,6 +101,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             raise PlanError(f"`seed` must be below 2**63, got {self.seed}.")
         for name in _POSITIVE:
             _check_positive(name, getattr(self, name))
+        _check_number("bias", self.bias, least=0)
         if self.tol >= 1:
             raise PlanError(f"`tol` must be below 1, got {self.tol:g}.")
         _check_choice("solver", self.solver, SOLVERS)
@@ -138,8 +142,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return self.alpha * math.sqrt(2 * self.n_outputs)
 
     def inputs_of(self, layer: int) -> int:
-        """Columns of O and of the next R at a layer: P at layer 0, then n."""
-        return self.n_features if layer == 0 else self.n_units
+        """Rows of Y at a layer: the inputs at layer 0, then n."""
+        return self.n_features + (self.bias > 0) if layer == 0 else self.n_units
 
     def mu(self, layer: int) -> float | None:
         """The ADMM parameter of a layer, or None to let the nodes agree on one."""
@@ -170,12 +174,23 @@ def _check_whole(name: str, value: Any, least: int) -> None:
         )
 
 
+def _check_number(name: str, value: Any, *, least: float) -> None:
+    if not _is_number(value) or value < least:
+        raise PlanError(
+            f"`{name}` must be a number of at least {least:g}, got {value!r}."
+        )
+
+
 def _check_positive(name: str, value: Any) -> None:
     if value is None and name.startswith("mu_"):
         return
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or value <= 0:
+    if not _is_number(value) or value <= 0:
         raise PlanError(f"`{name}` must be a positive number, got {value!r}.")
+
+
+def _is_number(value: Any) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and math.isfinite(value)
 
 
 def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:

@@ -153,6 +153,8 @@ class SSFNClassifier(_SSFN):
         Norm of the random part of the features. Default: the preset's.
     standardize : bool, optional
         Shift and scale the inputs. Default: the preset's.
+    bias : float, optional
+        Value of a constant input feature; 0 for none. Default: the preset's.
     solver : {"auto", "gram", "krylov", "admm"}, default="auto"
         "gram" solves each layer exactly; "krylov" does so to a proved bound with much
         smaller messages; "admm" is the paper's iteration.
@@ -193,6 +195,7 @@ class SSFNClassifier(_SSFN):
         alpha: float = 2.0,
         gain: float | None = None,
         standardize: bool | None = None,
+        bias: float | None = None,
         solver: str = "auto",
         n_iter: int = 100,
         mu_input: float | None = None,
@@ -205,6 +208,7 @@ class SSFNClassifier(_SSFN):
         self.alpha = alpha
         self.gain = gain
         self.standardize = standardize
+        self.bias = bias
         self.solver = solver
         self.n_iter = n_iter
         self.mu_input = mu_input
@@ -238,8 +242,8 @@ class DSSFNClassifier(_SSFN):
         Accuracy of every average. Default: the preset's.
     n_rounds : int, optional
         Gossip rounds per average, instead of `tol`.
-    n_layers, width, alpha, gain, standardize, solver, n_iter, mu_input, mu_hidden, \
-preset, random_state :
+    n_layers, width, alpha, gain, standardize, bias, solver, n_iter, mu_input, \
+mu_hidden, preset, random_state :
         As in `SSFNClassifier`.
 
     Attributes
@@ -276,6 +280,7 @@ preset, random_state :
         alpha: float = 2.0,
         gain: float | None = None,
         standardize: bool | None = None,
+        bias: float | None = None,
         solver: str = "auto",
         n_iter: int = 100,
         mu_input: float | None = None,
@@ -295,6 +300,7 @@ preset, random_state :
         self.alpha = alpha
         self.gain = gain
         self.standardize = standardize
+        self.bias = bias
         self.solver = solver
         self.n_iter = n_iter
         self.mu_input = mu_input

@@ -105,6 +105,14 @@ def standardise(X: Array, shift: Array, scale: Array) -> Array:
     return Y
 
 
+def inputs(plan: Plan, X: Array, shift: Array, scale: Array) -> Array:
+    """Y_0: the samples, scaled and with a constant feature where the plan says so."""
+    Y = standardise(X, shift, scale) if plan.standardize else X
+    if plan.bias:
+        Y = np.vstack([Y, np.full((1, Y.shape[1]), plan.bias)])
+    return Y
+
+
 @dataclass(frozen=True, slots=True)
 class Network:
     """A trained network.
@@ -114,7 +122,7 @@ class Network:
     plan : Plan
         What the nodes agreed on, the key of the random matrices included.
     outputs : tuple of arrays
-        O_0 of shape (Q, P), then O_1 .. O_L of shape (Q, n).
+        O_0 of shape (Q, P), or (Q, P + 1) with a bias, then O_1 .. O_L of shape (Q, n).
     shift, scale : arrays of shape (P,)
         The inputs are used as (x - shift) / scale, if the plan says so.
     """
@@ -146,7 +154,7 @@ class Network:
     def staged_scores(self, X: Array) -> Iterator[Array]:
         """The predicted targets after layer 0, 1, .., L: what each depth would say."""
         plan = self.plan
-        Y = standardise(X, self.shift, self.scale) if plan.standardize else X
+        Y = inputs(plan, X, self.shift, self.scale)
         for layer, O in enumerate(self.outputs):
             scores: Array = O @ Y
             yield scores

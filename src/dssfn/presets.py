@@ -13,6 +13,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         # Inputs scaled by agreed means, layers solved exactly.
         "default": {
             "standardize": True,
+            "bias": 0.0,
             "gain": 1.0,
             "solver": "gram",
             "consensus": "auto",
@@ -21,6 +22,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         # Raw inputs, K = 100 ADMM iterations, gossip.
         "paper": {
             "standardize": False,
+            "bias": 0.0,
             "gain": 1.0,
             "solver": "admm",
             "consensus": "gossip",

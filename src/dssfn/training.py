@@ -23,7 +23,7 @@ import numpy as np
 from dssfn._typing import Agreed, Array, Program
 from dssfn.config import Plan
 from dssfn.errors import DataError, NumericalError
-from dssfn.network import ROUNDING, Network, grow, standardise
+from dssfn.network import ROUNDING, Network, grow, inputs
 from dssfn.problem import LayerProblem, squared_norm
 from dssfn.shard import Shard
 from dssfn.solvers import solve_layer
@@ -89,12 +89,12 @@ def train_node(
         Told of every finished layer, once the next one has been solved.
     """
     _check_shard(shard, plan)
-    Y, T = shard.X, shard.T  # (P, J), (Q, J)
+    T = shard.T  # (Q, J)
     shift, scale = np.zeros(plan.n_features), np.ones(plan.n_features)
     if plan.standardize:
-        scaling = agree_scaling(Y)
+        scaling = agree_scaling(shard.X)
         (shift, scale), _, _ = yield from _messages(scaling, INPUTS, np.empty(0))
-        Y = standardise(Y, shift, scale)
+    Y = inputs(plan, shard.X, shift, scale)
 
     outputs: list[Array] = []
     tally = np.empty(0)  # this node's part of the sums that describe the last layer

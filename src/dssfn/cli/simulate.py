@@ -82,6 +82,9 @@ def simulate(
     standardize: Annotated[
         bool | None, _option("Scale inputs by the network's mean and spread.", MODEL)
     ] = None,
+    bias: Annotated[
+        float | None, _option("Value of a constant input; 0 for none.", MODEL)
+    ] = None,
     solver: Annotated[
         str, _option(f"How a layer is solved: auto, {', '.join(SOLVERS)}.", TRAINING)
     ] = "auto",
@@ -121,8 +124,8 @@ def simulate(
     if preset == "paper" and (row := paper_mu(data, nodes)):
         mu_input, mu_hidden = mu_input or row[0], mu_hidden or row[1]
     given = {
-        "gain": gain, "standardize": standardize, "solver": solver, "tol": tol,
-        "consensus": consensus, "n_rounds": rounds,
+        "gain": gain, "standardize": standardize, "bias": bias, "solver": solver,
+        "tol": tol, "consensus": consensus, "n_rounds": rounds,
     }  # fmt: skip
     plan = make_plan(
         loaded, n_layers=layers, width=width, alpha=alpha, n_iter=iterations, seed=seed,
