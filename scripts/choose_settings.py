@@ -3,7 +3,7 @@
     python scripts/choose_settings.py FILE DATA,.. GAIN,.. ALPHA,.. BIAS,.. WIDTH SEEDS
 
 Appends one JSON row per training to FILE, with the validation accuracy after every
-layer, then prints a table of the means over the seeds. Vowel is cut by speaker, since its test
+layer, and prints the means over the seeds. Vowel is cut by speaker, since its test
 speakers are not among those trained on: two of its eight in turn. The others lose a
 random fifth.
 """

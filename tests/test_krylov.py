@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dssfn._typing import Agreed
+from dssfn.ball import solve_ball
 from dssfn.config import Plan
 from dssfn.errors import PlanError
-from dssfn.problem import LayerProblem, solve_ball
+from dssfn.problem import LayerProblem
 from dssfn.shard import Shard, one_hot
 from dssfn.simulator import simulate
 from dssfn.solvers.krylov import consensus_krylov, is_optimal, orthonormal
@@ -47,7 +48,7 @@ def test_krylov_reaches_the_exact_optimum(seed, n, J, Q, rank, radius):
     Y = rng.normal(size=(n, min(n, rank))) @ rng.normal(size=(min(n, rank), J))
     p = LayerProblem(Y, rng.normal(size=(Q, J)))
     O, _ = alone(p, radius=radius)
-    exact = solve_ball(p.gram(), p.cross(), radius)
+    exact = solve_ball(p.Y @ p.Y.T, p.cross(), radius)
     assert np.linalg.norm(O) <= radius * (1 + 1e-12)
     # Both know the cost to rounding of ||T||^2, times the square of Y's condition.
     assert p.cost(O) <= p.cost(exact) + 1e-8 * np.sum(p.T**2)
@@ -58,9 +59,9 @@ def test_it_stops_no_sooner_than_the_accuracy_allows(seed, share, accuracy):
     rng = np.random.default_rng(seed)
     Y = rng.normal(size=(40, 90)) * 10.0 ** rng.uniform(-2, 0, size=(40, 1))
     p = LayerProblem(Y, rng.normal(size=(2, 90)))
-    radius = share * np.linalg.norm(solve_ball(p.gram(), p.cross(), 1e9))
+    radius = share * np.linalg.norm(solve_ball(p.Y @ p.Y.T, p.cross(), 1e9))
     O, _ = alone(p, radius=radius, accuracy=accuracy)
-    exact = solve_ball(p.gram(), p.cross(), radius)
+    exact = solve_ball(p.Y @ p.Y.T, p.cross(), radius)
     assert relative(O, exact) <= accuracy + 1e-9
 
 
@@ -70,7 +71,7 @@ def test_far_fewer_averagings_than_the_dimension():
     p = LayerProblem(Y, one_hot(rng.integers(3, size=1000), 3))
     O, n_averagings = alone(p, radius=0.5)
     assert n_averagings < 20
-    assert relative(O, solve_ball(p.gram(), p.cross(), 0.5)) < 1e-7
+    assert relative(O, solve_ball(p.Y @ p.Y.T, p.cross(), 0.5)) < 1e-7
 
 
 @given(seeds, st.integers(1, 6), st.integers(0, 6), st.integers(1, 5))
@@ -98,7 +99,7 @@ def test_zero_targets_and_zero_features_end_at_once():
 def test_the_bound_accepts_the_optimum_and_refuses_others():
     rng = np.random.default_rng(0)
     p = LayerProblem(rng.normal(size=(6, 30)), rng.normal(size=(2, 30)))
-    G, C = p.gram(), p.cross()
+    G, C = p.Y @ p.Y.T, p.cross()
     for radius in (0.05, 10.0):
         O = solve_ball(G, C, radius)
         assert is_optimal(O, C, O @ G, 1e-10)

@@ -6,8 +6,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
+from dssfn.ball import _by_eigenvectors, _by_factors, project_ball, solve_ball
 from dssfn.errors import NumericalError
-from dssfn.problem import LayerProblem, _dual, _primal, project_ball, solve_ball
+from dssfn.problem import LayerProblem, LayerSums, pack, unpack
 from tests.strategies import seeds
 
 sizes = st.integers(1, 12)
@@ -30,6 +31,10 @@ def svd_oracle(Y, T, radius):
     return output(np.exp(brentq(excess, -80, 80, xtol=1e-14, rtol=1e-15)))
 
 
+def gram(p):
+    return p.Y @ p.Y.T
+
+
 def problem(seed, n, J, Q, rank=None):
     rng = np.random.default_rng(seed)
     rank = min(rank or n, n)
@@ -40,7 +45,7 @@ def problem(seed, n, J, Q, rank=None):
 @given(seeds, sizes, sizes, st.integers(1, 4), st.floats(0.01, 10))
 def test_exact_solution_equals_the_svd_answer(seed, n, J, Q, radius):
     p = problem(seed, n, J, Q)
-    O = solve_ball(p.gram(), p.cross(), radius)
+    O = solve_ball(gram(p), p.cross(), radius)
     expected = svd_oracle(p.Y, p.T, radius)
     # Forming Y Y^T squares the condition number, so compare what is well determined:
     # the cost (to rounding of ||T||^2), and feasibility.
@@ -56,7 +61,7 @@ def test_exact_solution_is_the_svd_matrix_when_well_conditioned(seed, n, Q, radi
         U * rng.uniform(0.5, 2, n) @ np.linalg.qr(rng.normal(size=(3 * n, n)))[0].T,
         rng.normal(size=(Q, 3 * n)),
     )
-    O = solve_ball(p.gram(), p.cross(), radius)
+    O = solve_ball(gram(p), p.cross(), radius)
     expected = svd_oracle(p.Y, p.T, radius)
     np.testing.assert_allclose(O, expected, rtol=0, atol=1e-11 * np.linalg.norm(O))
 
@@ -64,7 +69,7 @@ def test_exact_solution_is_the_svd_matrix_when_well_conditioned(seed, n, Q, radi
 @given(seeds, st.integers(2, 10), st.integers(1, 30), st.integers(1, 3))
 def test_inside_the_ball_the_solution_is_the_least_norm_lstsq(seed, n, J, Q):
     p = problem(seed, n, J, Q, rank=max(1, n // 2))
-    O = solve_ball(p.gram(), p.cross(), 1e6)
+    O = solve_ball(gram(p), p.cross(), 1e6)
     expected = np.linalg.lstsq(p.Y.T, p.T.T, rcond=1e-10)[0].T
     assert p.cost(O) == pytest.approx(p.cost(expected), abs=1e-9 * np.sum(p.T**2))
     assert np.linalg.norm(O) <= np.linalg.norm(expected) * (1 + 1e-6) + 1e-9
@@ -73,9 +78,9 @@ def test_inside_the_ball_the_solution_is_the_least_norm_lstsq(seed, n, J, Q):
 @given(seeds, st.floats(0.01, 0.99))
 def test_active_solution_satisfies_the_optimality_conditions(seed, share):
     p = problem(seed, 6, 20, 3)
-    radius = share * np.linalg.norm(solve_ball(p.gram(), p.cross(), 1e9))
-    O = solve_ball(p.gram(), p.cross(), radius)
-    gradient = p.cross() - O @ p.gram()  # must be lam * O with lam > 0
+    radius = share * np.linalg.norm(solve_ball(gram(p), p.cross(), 1e9))
+    O = solve_ball(gram(p), p.cross(), radius)
+    gradient = p.cross() - O @ gram(p)  # must be lam * O with lam > 0
     lam = np.vdot(gradient, O) / np.vdot(O, O)
     assert lam > 0
     scale = np.linalg.norm(p.cross())
@@ -88,8 +93,8 @@ def test_exact_solver_does_not_mind_the_scale_of_the_features(exponent):
     p = problem(3, 8, 30, 2)
     c = 10.0**exponent
     # O scales as 1/c, so the radius does too.
-    O = solve_ball(c**2 * p.gram(), c * p.cross(), 0.3 / c)
-    np.testing.assert_allclose(c * O, solve_ball(p.gram(), p.cross(), 0.3), rtol=1e-9)
+    O = solve_ball(c**2 * gram(p), c * p.cross(), 0.3 / c)
+    np.testing.assert_allclose(c * O, solve_ball(gram(p), p.cross(), 0.3), rtol=1e-9)
 
 
 def test_features_that_are_all_zero_give_the_zero_solution():
@@ -100,9 +105,9 @@ def test_features_that_are_all_zero_give_the_zero_solution():
 @pytest.mark.parametrize("scale", [1e-140, 1e-80, 1e80, 1e140])
 def test_scales_near_the_ends_of_the_floats(scale):
     p = problem(3, 5, 30, 2)
-    O = solve_ball(p.gram() * scale, p.cross() * scale, 0.05)
-    np.testing.assert_allclose(O, solve_ball(p.gram(), p.cross(), 0.05), rtol=1e-9)
-    tiny = solve_ball(p.gram(), p.cross(), 1e-120)
+    O = solve_ball(gram(p) * scale, p.cross() * scale, 0.05)
+    np.testing.assert_allclose(O, solve_ball(gram(p), p.cross(), 0.05), rtol=1e-9)
+    tiny = solve_ball(gram(p), p.cross(), 1e-120)
     assert np.linalg.norm(tiny) == pytest.approx(1e-120)
 
 
@@ -114,11 +119,11 @@ def test_wide_spectrum_still_lands_on_the_sphere():
 
 @given(seeds, sizes, sizes, st.integers(1, 3), st.floats(-3, 3))
 @example(seed=0, n=12, J=1, Q=1, log_mu=3.0)
-def test_primal_and_dual_form_agree(seed, n, J, Q, log_mu):
+def test_both_forms_of_a_share_make_the_same_admm_step(seed, n, J, Q, log_mu):
     p = problem(seed, n, J, Q)
     mu = 10.0**log_mu
     B = np.random.default_rng(seed + 1).normal(size=(Q, n))
-    primal, dual = _primal(p, mu)(B), _dual(p, mu)(B)
+    primal, dual = p.sums().proximal(mu)(B), p.proximal(mu)(B)
     # The primal factor has condition 1 + mu ||Y||^2, at most about 1e6 here.
     np.testing.assert_allclose(primal, dual, rtol=0, atol=1e-9 * np.linalg.norm(dual))
 
@@ -152,3 +157,72 @@ def test_not_finite_numbers_are_reported_as_such():
     p = LayerProblem(np.full((2, 3), 1e200), np.ones((1, 3)))
     with np.errstate(over="ignore"), pytest.raises(NumericalError, match="standardize"):
         p.proximal(1.0)
+
+
+@given(seeds, sizes, sizes, st.integers(1, 3), st.integers(1, 5))
+def test_both_forms_of_a_share_are_the_same_share(seed, n, J, Q, k):
+    p = problem(seed, n, J, Q)
+    sums = LayerSums.zeros(Q, n)
+    for columns in np.array_split(np.arange(J), min(k, J)):
+        sums.add(p.Y[:, columns], p.T[:, columns])
+    V = np.random.default_rng(seed).normal(size=(n, k))
+    scale = max(np.linalg.norm(p.Y) ** 2, 1.0)
+    assert p.shape == sums.shape == (Q, n)
+    for mine, theirs in [
+        (sums.packed_gram(), p.packed_gram()),
+        (unpack(sums.packed_gram(), n), gram(p)),
+        (sums.cross(), p.T @ p.Y.T),
+        (p.cross(), p.T @ p.Y.T),
+        (sums.gram_times(V), gram(p) @ V),
+        (p.gram_times(V), gram(p) @ V),
+        (sums.trace(), p.trace()),
+    ]:
+        # Sums of at most twelve terms, in another order.
+        np.testing.assert_allclose(mine, theirs, rtol=0, atol=1e-12 * scale)
+
+
+@given(seeds, st.integers(1, 30))
+def test_packing_keeps_a_symmetric_matrix(seed, n):
+    A = np.random.default_rng(seed).normal(size=(n, n))
+    np.testing.assert_array_equal(unpack(pack(A + A.T), n), A + A.T)
+    assert pack(A).size == n * (n + 1) // 2
+
+
+def test_single_precision_features_are_summed_in_double():
+    rng = np.random.default_rng(0)
+    Y, T = rng.random((6, 4000)), rng.random((2, 4000))
+    sums = LayerSums.zeros(2, 6)
+    for start in range(0, 4000, 100):
+        part = slice(start, start + 100)
+        sums.add(Y[:, part].astype(np.float32), T[:, part])
+    assert sums.packed.dtype == sums.C.dtype == np.float64
+    # Rounding of each factor to 24 bits averages out; a single-precision sum would be
+    # off by about 1e-6.
+    np.testing.assert_allclose(unpack(sums.packed, 6), Y @ Y.T, rtol=1e-7)
+    np.testing.assert_allclose(sums.C, T @ Y.T, rtol=1e-7)
+
+
+@pytest.mark.parametrize("share", [1e-6, 1e-3, 0.1, 0.9, 0.999])
+@pytest.mark.parametrize("condition", [1e1, 1e5])
+def test_factoring_and_diagonalising_give_the_same_solution(share, condition):
+    rng = np.random.default_rng(0)
+    n = 150
+    U, _ = np.linalg.qr(rng.normal(size=(n, n)))
+    s = np.geomspace(1, 1 / condition, n)
+    G, C = (U * s) @ U.T, rng.normal(size=(3, n)) @ (U * np.sqrt(s)) @ U.T
+    radius = share * np.linalg.norm(np.linalg.solve(G, C.T))
+    one, other = _by_factors(G, C, radius), _by_eigenvectors(G, C, radius)
+    np.testing.assert_allclose(one, other, rtol=0, atol=1e-10 * np.linalg.norm(other))
+    assert np.linalg.norm(one) == pytest.approx(radius, rel=1e-12)
+
+
+def test_a_large_singular_problem_gets_its_least_norm_solution():
+    rng = np.random.default_rng(0)
+    Y, T = rng.normal(size=(130, 60)), rng.normal(size=(2, 60))
+    O = solve_ball(Y @ Y.T, T @ Y.T, 1e6)
+    expected = np.linalg.lstsq(Y.T, T.T, rcond=None)[0].T
+    np.testing.assert_allclose(O, expected, atol=1e-9)
+
+
+def test_a_large_problem_of_zeros_has_the_zero_solution():
+    assert not solve_ball(np.zeros((130, 130)), np.zeros((2, 130)), 1.0).any()

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dssfn._typing import Agreed
+from dssfn.ball import project_ball, solve_ball
 from dssfn.config import Plan
 from dssfn.datasets import load
 from dssfn.errors import DataError, NumericalError
 from dssfn.network import random_matrix
-from dssfn.problem import LayerProblem, project_ball, solve_ball
 from dssfn.shard import Shard, one_hot
 from dssfn.simulator import simulate
 from dssfn.topology import build_topology
@@ -116,8 +116,7 @@ def test_admm_solves_one_layer_to_the_exact_answer():
             standardize=False, solver="admm", n_iter=400, mu_input=0.1, tol=1e-13,
         )  # fmt: skip
         O = simulate(shards, plan, build_topology("path", 5)).networks[3].output
-        p = LayerProblem(Y, T)
-        exact = solve_ball(p.gram(), p.cross(), plan.radius)
+        exact = solve_ball(Y @ Y.T, T @ Y.T, plan.radius)
         assert relative(O, exact) < 1e-9
         if radius_scale == 100.0:
             assert relative(O, np.linalg.lstsq(Y.T, T.T)[0].T) < 1e-9
@@ -195,7 +194,7 @@ def test_agreed_scaling_is_that_of_the_pooled_data():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3, 30)) * [[1], [1e-3], [50]] + [[1e4], [0], [-7]]
     parts = [X[:, :1], X[:, 1:12], X[:, 12:]]
-    programs = [agree_scaling(x) for x in parts]
+    programs = [agree_scaling(lambda x=x: [x], x.shape[1]) for x in parts]
     wanted = [next(p) for p in programs]
     for _ in range(2):
         mean = np.mean(wanted, axis=0)
@@ -294,8 +293,10 @@ def test_nothing_but_averages_leaves_a_node():
             if isinstance(message, Agreed):
                 message = program.send(message.run())
                 continue
-            sizes.append(message.values.size)
-            message = program.send(message.values)
+            values = message.make()
+            assert values.size == message.size
+            sizes.append(message.size)
+            message = program.send(values)
     n, P, Q = 21, 4, 3
     gram = [m * (m + 1) // 2 + Q * m for m in (P, n, n, n)]
     assert sizes == [P + 1, 2 * P, 2 * P, gram[0], *(g + 4 for g in gram[1:]), 4]

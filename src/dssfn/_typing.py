@@ -32,7 +32,23 @@ class Agreed:
         return self.function(*self.arguments)
 
 
-Program: TypeAlias = Generator[Array | Agreed, Any, Result]
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """A large message that is made when it is wanted, and not kept.
+
+    Parameters
+    ----------
+    size : int
+        How many numbers.
+    fill : callable
+        Writes them into a vector of that size.
+    """
+
+    size: int
+    fill: Callable[[Array], None]
+
+
+Program: TypeAlias = Generator[Array | Deferred | Agreed, Any, Result]
 """One node's work: yields what must be averaged over the network and receives the
 average, or yields arithmetic on agreed numbers and receives its result; returns a
 result. It never knows who answers."""

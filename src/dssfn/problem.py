@@ -1,23 +1,25 @@
-"""One layer's least squares: a shard's share of it, and its exact solution.
+"""One node's share of a layer's least squares.
 
-The layer problem is ``min_O sum_m ||T_m - O Y_m||_F^2  s.t.  ||O||_F <= radius``.
-`LayerProblem` is one node's term of the sum; `solve_ball` is the solution in one
-place, from the sums G = Y Y^T and C = T Y^T alone.
+The layer problem is ``min_O sum_m ||T_m - O Y_m||_F^2  s.t.  ||O||_F <= radius``. A
+node needs no more of its samples than G = Y Y^T and C = T Y^T, so a share is kept in
+the smaller of two forms: `LayerSums` holds G and C, gathered chunk by chunk;
+`LayerProblem` holds Y and T, where a node has fewer samples than features.
+
+G travels and rests as the n (n + 1) / 2 numbers of LAPACK's rectangular full packed
+form, which dense products can fill.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import blas, cho_factor, cho_solve, lapack
 
 from dssfn._typing import Array
+from dssfn.ball import squared_norm
 from dssfn.errors import NumericalError
-
-EPS = float(np.finfo(float).eps)
-TINY = float(np.finfo(float).tiny)
 
 
 class Proximal(Protocol):
@@ -27,17 +29,140 @@ class Proximal(Protocol):
         """The minimising O for a given B."""
 
 
+class LayerShare(Protocol):
+    """What a solver may ask of a node's share of a layer with n features."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(Q, n), of the output matrix."""
+
+    def packed_gram(self) -> Array:
+        """G = Y Y^T as n (n + 1) / 2 numbers."""
+
+    def gram_times(self, V: Array) -> Array:
+        """G V, (n, k)."""
+
+    def cross(self) -> Array:
+        """C = T Y^T, (Q, n)."""
+
+    def trace(self) -> float:
+        """||Y||_F^2."""
+
+    def proximal(self, mu: float) -> Proximal:
+        """The O-update of ADMM."""
+
+
+def pack(G: Array) -> Array:
+    """A symmetric matrix as n (n + 1) / 2 numbers.
+
+    >>> pack(np.array([[1.0, 2.0], [2.0, 3.0]])).shape
+    (3,)
+    """
+    packed: Array = lapack.dtrttf(np.asfortranarray(G))[0]
+    return packed
+
+
+def unpack(packed: Array, n: int) -> Array:
+    """The symmetric (n, n) matrix of a packed one."""
+    upper = lapack.dtfttr(n, packed)[0]
+    G: Array = np.triu(upper)
+    G += np.triu(upper, 1).T
+    return G
+
+
+def add_gram(packed: Array, Y: Array) -> None:
+    """Add Y Y^T to a packed matrix, in place; half the work of a general product."""
+    n, J = Y.shape
+    if Y.dtype == np.float32:  # products in single precision, their sum in double
+        packed += lapack.ssfrk(n, J, 1.0, Y.T, 0.0, np.zeros_like(packed, np.float32),
+                               trans="T", overwrite_c=True)  # fmt: skip
+        return
+    lapack.dsfrk(n, J, 1.0, Y.T, 1.0, packed, trans="T", overwrite_c=True)
+
+
+@dataclass(frozen=True, slots=True)
+class LayerSums:
+    """A share as the sums over its samples.
+
+    Parameters
+    ----------
+    packed : array of n (n + 1) / 2 numbers
+        G, packed.
+    C : array of shape (Q, n)
+    """
+
+    packed: Array
+    C: Array
+
+    @classmethod
+    def zeros(cls, Q: int, n: int) -> Self:
+        """The sums over no samples."""
+        return cls(np.zeros(n * (n + 1) // 2), np.zeros((Q, n)))
+
+    def add(self, Y: Array, T: Array) -> None:
+        """Take samples with features Y (n, J) and targets T (Q, J) in."""
+        add_gram(self.packed, Y)
+        np.add(self.C, T.astype(Y.dtype, copy=False) @ Y.T, out=self.C)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(Q, n), of the output matrix."""
+        Q, n = self.C.shape
+        return Q, n
+
+    def packed_gram(self) -> Array:
+        """G as n (n + 1) / 2 numbers."""
+        return self.packed
+
+    def gram_times(self, V: Array) -> Array:
+        """G V, (n, k)."""
+        upper = lapack.dtfttr(len(V), self.packed)[0]
+        GV: Array = blas.dsymm(1.0, upper, V)
+        return GV
+
+    def cross(self) -> Array:
+        """C, (Q, n)."""
+        return self.C
+
+    def trace(self) -> float:
+        """||Y||_F^2."""
+        return float(np.trace(lapack.dtfttr(self.shape[1], self.packed)[0]))
+
+    def proximal(self, mu: float) -> Proximal:
+        """The O-update of ADMM: (C + B/mu) (G + I/mu)^-1."""
+        factor = _cholesky(unpack(self.packed, self.shape[1]), 1 / mu)
+
+        def solve(B: Array) -> Array:
+            O: Array = cho_solve(factor, (self.C + B / mu).T, check_finite=False).T
+            return O
+
+        return solve
+
+
 @dataclass(frozen=True, slots=True)
 class LayerProblem:
-    """One shard's share of a layer: features Y (n, J) and targets T (Q, J)."""
+    """A share as its samples: features Y (n, J) and targets T (Q, J)."""
 
     Y: Array
     T: Array
 
-    def gram(self) -> Array:
-        """G = Y Y^T, (n, n); numpy sees that it is symmetric and does half the work."""
-        G: Array = self.Y @ self.Y.T
-        return G
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(Q, n), of the output matrix."""
+        return len(self.T), len(self.Y)
+
+    def sums(self) -> LayerSums:
+        """The same share in the other form."""
+        sums = LayerSums.zeros(*self.shape)
+        sums.add(self.Y, self.T)
+        return sums
+
+    def packed_gram(self) -> Array:
+        """G as n (n + 1) / 2 numbers."""
+        n = len(self.Y)
+        packed: Array = np.zeros(n * (n + 1) // 2)
+        add_gram(packed, self.Y)
+        return packed
 
     def gram_times(self, V: Array) -> Array:
         """G V, (n, k), without forming G."""
@@ -49,39 +174,29 @@ class LayerProblem:
         C: Array = self.T @ self.Y.T
         return C
 
+    def trace(self) -> float:
+        """||Y||_F^2."""
+        return squared_norm(self.Y)
+
     def cost(self, O: Array) -> float:
         """||T - O Y||_F^2."""
         return squared_norm(self.T - O @ self.Y)
 
     def proximal(self, mu: float) -> Proximal:
-        """The O-update of ADMM, in the smaller of its two forms."""
-        n, J = self.Y.shape
-        return _primal(self, mu) if n <= J else _dual(self, mu)
+        """The O-update of ADMM: B + (T - B Y) (Y^T Y + I/mu)^-1 Y^T.
 
+        With D = O - B the problem is a ridge regression of the residual, whose solution
+        needs only the J x J matrix. (The Woodbury form of the other solution says the
+        same, but subtracts two numbers that agree to 1/(mu ||G||).)
+        """
+        Y, T = self.Y, self.T
+        factor = _cholesky(Y.T @ Y, 1 / mu)
 
-def _primal(problem: LayerProblem, mu: float) -> Proximal:
-    C = problem.cross()
-    factor = _cholesky(problem.gram(), 1 / mu)
+        def solve(B: Array) -> Array:
+            S: Array = cho_solve(factor, (T - B @ Y).T, check_finite=False).T
+            return B + S @ Y.T
 
-    def solve(B: Array) -> Array:  # (C + B/mu) (G + I/mu)^-1
-        O: Array = cho_solve(factor, (C + B / mu).T, check_finite=False).T
-        return O
-
-    return solve
-
-
-def _dual(problem: LayerProblem, mu: float) -> Proximal:
-    # With D = O - B the problem is a ridge regression of the residual, whose solution
-    # needs only the J x J matrix. (The Woodbury form of the primal solution says the
-    # same, but subtracts two numbers that agree to 1/(mu ||G||).)
-    Y, T = problem.Y, problem.T
-    factor = _cholesky(Y.T @ Y, 1 / mu)
-
-    def solve(B: Array) -> Array:  # B + (T - B Y) (Y^T Y + I/mu)^-1 Y^T
-        S: Array = cho_solve(factor, (T - B @ Y).T, check_finite=False).T
-        return B + S @ Y.T
-
-    return solve
+        return solve
 
 
 def _cholesky(A: Array, shift: float) -> tuple[Array, bool]:
@@ -95,81 +210,3 @@ def _cholesky(A: Array, shift: float) -> tuple[Array, bool]:
             "(`standardize=True`), or choose a smaller `mu`."
         ) from exc
     return factor
-
-
-def squared_norm(A: Array) -> float:
-    """||A||_F^2."""
-    return float(np.vdot(A, A))
-
-
-def project_ball(Z: Array, radius: float) -> Array:
-    """The nearest matrix to Z with ||Z||_F <= radius."""
-    norm = float(np.linalg.norm(Z))
-    return Z * (radius / norm) if norm > radius else Z
-
-
-def solve_ball(G: Array, C: Array, radius: float) -> Array:
-    """Exact minimiser of ``tr(O G O^T) - 2 tr(O C^T)`` with ``||O||_F <= radius``.
-
-    Parameters
-    ----------
-    G : array of shape (n, n)
-        Symmetric positive semi-definite; any positive multiple of Y Y^T.
-    C : array of shape (Q, n)
-        The same multiple of T Y^T.
-    radius : float
-        A norm, not squared.
-
-    Returns
-    -------
-    array of shape (Q, n)
-        The least-squares solution of least norm if that lies in the ball; otherwise
-        ``C (G + lam I)^-1`` with the lam > 0 that puts it on the sphere.
-
-    Notes
-    -----
-    Exact up to rounding of the normal equations: the cost is within about
-    ``n * eps * ||G|| * radius^2`` of the optimum, since G squares the condition of Y.
-
-    With G = U diag(s) U^T the norm is a sum of simple fractions in lam. Its
-    reciprocal is concave and rises with lam, so Newton's method started left of the
-    root climbs to it without overshooting (Hebden's secular equation).
-    """
-    s, U = np.linalg.eigh(G)  # ascending
-    s = np.maximum(s, 0.0)
-    CU = C @ U  # (Q, n)
-    c: Array = np.linalg.norm(CU, axis=0)  # how much of C each direction has
-    rounding = max(float(s[-1]) * len(s) * EPS, TINY)
-    lam = _secular(s, c, radius, start=rounding)
-    if lam == rounding:
-        # No multiplier is needed, or none above rounding: leave out the directions that
-        # no sample has. With a multiplier they must stay, or two nodes whose G differ
-        # in the last bit would keep different ones.
-        kept = s > rounding
-        s, U, CU = s[kept], U[:, kept], CU[:, kept]
-        lam = _secular(s, c[kept], radius, start=0.0)
-    O: Array = (CU / (s + lam)) @ U.T
-    if not np.isfinite(O).all():
-        raise NumericalError(
-            "A layer's solution is not finite. Scale the inputs (`standardize=True`)."
-        )
-    return project_ball(O, radius)  # takes off the last rounding
-
-
-def _secular(s: Array, c: Array, radius: float, *, start: float) -> float:
-    """The lam > start with ||c / (s + lam)|| = radius, or else `start`."""
-    lam = start
-    for _ in range(200):  # quadratic at the end; about 10 to 30 in practice
-        parts = c / (s + lam)
-        norm = float(np.linalg.norm(parts))
-        if norm <= radius * (1 + 4 * EPS):
-            return lam
-        decay = float(np.sum((parts / norm) ** 2 / (s + lam)))  # -d log(norm) / d lam
-        step = (norm / radius - 1) / decay
-        if lam + step == lam:
-            return lam
-        lam += step
-    raise NumericalError(
-        f"The multiplier of a layer was not found: ||C|| = {np.linalg.norm(c):g}, "
-        f"||G|| = {s[-1]:g}, radius {radius:g}. Scale the inputs (`standardize=True`)."
-    )

@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dssfn._typing import Array
 from dssfn.errors import DataError
+
+
+class Samples(Protocol):
+    """One node's data, which may be larger than memory."""
+
+    @property
+    def n_features(self) -> int:
+        """P."""
+
+    @property
+    def n_outputs(self) -> int:
+        """Q."""
+
+    @property
+    def n_samples(self) -> int:
+        """J."""
+
+    def chunks(self, size: int) -> Iterator[tuple[Array, Array]]:
+        """X (P, c) and T (Q, c) with c = size but for the last; a fresh pass each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +68,25 @@ class Shard:
                 raise DataError(f"`{name}` must be finite, got NaN or infinity.")
 
     @property
+    def n_features(self) -> int:
+        """P."""
+        return len(self.X)
+
+    @property
+    def n_outputs(self) -> int:
+        """Q."""
+        return len(self.T)
+
+    @property
     def n_samples(self) -> int:
         """J, the number of samples."""
         return int(self.X.shape[1])
+
+    def chunks(self, size: int) -> Iterator[tuple[Array, Array]]:
+        """Samples and targets, `size` columns at a time."""
+        for start in range(0, self.n_samples, size):
+            columns = slice(start, start + size)
+            yield self.X[:, columns], self.T[:, columns]
 
 
 def _as_float64(name: str, values: ArrayLike) -> Array:

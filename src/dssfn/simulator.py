@@ -6,24 +6,26 @@ consensus scheme says, and hands every node its own average. Nodes share nothing
 
 from __future__ import annotations
 
+import math
 import time
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Self
 
 import joblib
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from dssfn._typing import Agreed, Array
+from dssfn._typing import Agreed, Array, NodeId
 from dssfn.config import Plan
 from dssfn.consensus import Averaging, make_averaging
 from dssfn.errors import DataError
 from dssfn.network import Network
-from dssfn.shard import Shard
+from dssfn.shard import Samples
 from dssfn.solvers import message_size
 from dssfn.topology import Topology
 from dssfn.training import LayerRecord, Message, NodeProgram, train_node
@@ -91,28 +93,32 @@ class Simulation:
 
 
 def simulate(
-    shards: Sequence[Shard],
+    shards: Sequence[Samples],
     plan: Plan,
     topology: Topology,
     *,
+    memory: int | None = None,
     on_layer: Callable[[LayerRecord, Traffic], None] | None = None,
 ) -> Simulation:
     """Train on M shards over a graph, all nodes in this process.
 
     Parameters
     ----------
-    shards : sequence of Shard
-        One per node.
+    shards : sequence of Samples
+        One per node: a `Shard`, or a file that is read in chunks.
     plan : Plan
         What all nodes agreed on.
     topology : Topology
         Who talks to whom.
+    memory : int, optional
+        Bytes that all nodes together may use. Features that do not fit are kept in
+        temporary files.
     on_layer : callable, optional
         Told of every finished layer, with the layer's traffic.
 
     Examples
     --------
-    >>> from dssfn.shard import one_hot
+    >>> from dssfn.shard import Shard, one_hot
     >>> from dssfn.topology import build_topology
     >>> rng = np.random.default_rng(0)
     >>> X, codes = rng.normal(size=(3, 40)), np.arange(40) % 2
@@ -145,6 +151,7 @@ def simulate(
             shard,
             plan,
             n_nodes=topology.n_nodes,
+            memory=None if memory is None else memory // topology.n_nodes,
             on_layer=book.write if node == 0 else None,
         )
         for node, shard in enumerate(shards)
@@ -161,9 +168,14 @@ def simulate(
 
 
 def _spread(matrices: tuple[Array, ...]) -> float:
-    rows = np.stack([O.ravel() for O in matrices])
-    size = float(np.linalg.norm(rows[0])) or 1.0
-    return max(float(np.linalg.norm(rows - row, axis=1).max()) / size for row in rows)
+    distinct = list({id(O): O for O in matrices}.values())
+    size = float(np.linalg.norm(distinct[0])) or 1.0
+    # All pairs by one product; taking off the first keeps small differences exact.
+    D = np.stack([(O - distinct[0]).ravel() for O in distinct])
+    products = D @ D.T
+    squares = np.diag(products)
+    largest = (squares[:, None] + squares - 2 * products).max()
+    return math.sqrt(max(float(largest), 0.0)) / size
 
 
 @dataclass(slots=True)
@@ -179,7 +191,7 @@ class _Book:
 
     def account(self, averaging: Averaging, message: Message) -> None:
         for traffic in (self.traffic, self.by_layer[message.layer]):
-            traffic.add(averaging, message.values.size)
+            traffic.add(averaging, message.size)
 
     def write(self, record: LayerRecord) -> None:
         self.history.append(record)
@@ -199,11 +211,29 @@ def _drive(
                 replies = _run_agreed(requests, workers)
             else:
                 book.account(averaging, requests[0])
-                values = np.stack([message.values for message in requests])
+                values = _Values(requests, averaging.order(step), workers)
                 replies = list(averaging.mix(values, step))
                 step += 1
             requests = workers.map(_advance, programs, replies)
     return requests
+
+
+class _Values:
+    """The nodes' messages, made a little before they are asked for and then let go."""
+
+    def __init__(
+        self,
+        messages: Sequence[Message],
+        order: Sequence[NodeId],
+        workers: _Workers,
+    ) -> None:
+        self._ahead = workers.ahead(messages[node].make for node in order)
+        self._order = iter(order)
+
+    def __getitem__(self, node: NodeId) -> Array:
+        assert node == next(self._order)
+        values: Array = next(self._ahead)
+        return values
 
 
 def _advance(program: NodeProgram[Network], reply: Any) -> Message | Agreed | Network:
@@ -263,6 +293,20 @@ class _Workers:
         if self._n_threads == 1:
             return list(map(function, *arguments))
         return list(self._pool.map(function, *arguments))
+
+    def ahead(self, functions: Iterable[Callable[[], Any]]) -> Iterator[Any]:
+        """Results in order, a few of them computed before they are asked for."""
+        if self._n_threads == 1:
+            yield from (function() for function in functions)
+            return
+        todo = iter(functions)
+        first = islice(todo, 2 * self._n_threads)
+        waiting = deque(self._pool.submit(function) for function in first)
+        while waiting:
+            result = waiting.popleft().result()
+            waiting.extend(self._pool.submit(f) for f in islice(todo, 1))
+            yield result
+            del result
 
     def alone(self, function: Callable[[], Any]) -> Any:
         """Call a function once, for all nodes."""

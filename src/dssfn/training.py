@@ -14,31 +14,44 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from dssfn._typing import Agreed, Array, Program
+from dssfn._typing import Agreed, Array, Deferred, Program
 from dssfn.config import Plan
 from dssfn.errors import DataError, NumericalError
-from dssfn.network import ROUNDING, Network, grow, inputs
-from dssfn.problem import LayerProblem, squared_norm
-from dssfn.shard import Shard
+from dssfn.features import Features
+from dssfn.network import ROUNDING, Network
+from dssfn.shard import Samples
 from dssfn.solvers import solve_layer
 
 Result = TypeVar("Result")
 
 INPUTS = -1  # the layer number of what is agreed on before layer 0
+NO_RIDER: Array = np.empty(0)
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One request for an average: everything that leaves a node."""
+    """One request for an average: everything that leaves a node.
+
+    Parameters
+    ----------
+    layer : int
+        Of the network; INPUTS before the first.
+    size : int
+        How many numbers.
+    make : callable
+        Gives them; a driver of many nodes need not hold all their messages at once.
+    """
 
     layer: int
-    values: Array
+    size: int
+    make: Callable[[], Array]
 
 
 NodeProgram: TypeAlias = Generator[Message | Agreed, Any, Result]
@@ -69,66 +82,74 @@ class LayerRecord:
 
 
 def train_node(
-    shard: Shard,
+    samples: Samples,
     plan: Plan,
     *,
     n_nodes: int,
+    memory: int | None = None,
     on_layer: Callable[[LayerRecord], None] | None = None,
 ) -> NodeProgram[Network]:
-    """Grow the network layer by layer on one node's shard.
+    """Grow the network layer by layer on one node's samples.
 
     Parameters
     ----------
-    shard : Shard
+    samples : Samples
         This node's data; they never leave this program.
     plan : Plan
         What all nodes agreed on.
     n_nodes : int
         M, to turn means into sums.
+    memory : int, optional
+        Bytes that this node may use; see `dssfn.features.Features`.
     on_layer : callable, optional
         Told of every finished layer, once the next one has been solved.
     """
-    _check_shard(shard, plan)
-    T = shard.T  # (Q, J)
-    shift, scale = np.zeros(plan.n_features), np.ones(plan.n_features)
-    if plan.standardize:
-        scaling = agree_scaling(shard.X)
-        (shift, scale), _, _ = yield from _messages(scaling, INPUTS, np.empty(0))
-    Y = inputs(plan, shard.X, shift, scale)
+    _check_samples(samples, plan)
+    with closing(Features(samples, plan, memory=memory)) as features:
+        shift, scale = np.zeros(plan.n_features), np.ones(plan.n_features)
+        if plan.standardize:
+            scaling = agree_scaling(features.inputs, samples.n_samples)
+            (shift, scale), _, _ = yield from _messages(scaling, INPUTS, NO_RIDER)
+            features.scale(shift, scale)
 
-    outputs: list[Array] = []
-    tally = np.empty(0)  # this node's part of the sums that describe the last layer
-    iterations = 0
-    for layer in range(plan.n_layers + 1):
-        solution = solve_layer(LayerProblem(Y, T), plan, layer)
-        O, mean, n_averagings = yield from _messages(solution, layer, tally)
-        if on_layer and layer > 0:
-            on_layer(_record(layer - 1, n_nodes * mean, iterations))
-        outputs.append(O)
-        iterations = n_averagings
-        scores = O @ Y  # (Q, J), the learned part of the next layer too
-        tally = _tally(scores, T)
-        if layer < plan.n_layers:
-            Y = grow(plan, layer, scores, Y)
+        outputs: list[Array] = []
+        tally = NO_RIDER  # this node's part of the sums that describe the last layer
+        iterations = 0
+        for layer in range(plan.n_layers + 1):
+            solution = solve_layer(features.share(), plan, layer)
+            O, mean, n_averagings = yield from _messages(solution, layer, tally)
+            if on_layer and layer > 0:
+                on_layer(_record(layer - 1, n_nodes * mean, iterations))
+            outputs.append(O)
+            iterations = n_averagings
+            tally = features.advance(O)
     mean = yield _message(plan.n_layers, tally)
     if on_layer:
         on_layer(_record(plan.n_layers, n_nodes * mean, iterations))
     return Network(plan, tuple(outputs), shift, scale)
 
 
-def agree_scaling(X: Array) -> Program[tuple[Array, Array]]:
+def agree_scaling(
+    inputs: Callable[[], Iterable[Array]], n_samples: int
+) -> Program[tuple[Array, Array]]:
     """Mean and standard deviation of every feature over the whole network.
 
     Two passes, so that a large mean does not drown a small deviation. The third average
     makes the nodes' results equal to rounding, which two averages that are only as
     accurate as asked for do not: scaled differently on every node, data of low rank
     would gain directions that they do not have.
+
+    Parameters
+    ----------
+    inputs : callable
+        Gives the samples, (P, c) at a time.
+    n_samples : int
+        J.
     """
-    J = X.shape[1]
-    sums = yield np.concatenate([[J], X.sum(axis=1)])
+    total = sum((X.sum(axis=1) for X in inputs()), np.zeros(()))
+    sums = yield np.concatenate([[n_samples], total])
     rough = sums[1:] / sums[0]
-    D = X - rough[:, None]
-    moments = yield np.concatenate([D.sum(axis=1), (D**2).sum(axis=1)])
+    moments = yield sum((_moments(X - rough[:, None]) for X in inputs()), np.zeros(()))
     rest, squares = np.split(moments / sums[0], 2)
     shift = rough + rest
     scale = np.sqrt(np.maximum(squares - rest**2, 0.0))
@@ -139,6 +160,10 @@ def agree_scaling(X: Array) -> Program[tuple[Array, Array]]:
     return agreed[: len(shift)], agreed[len(shift) :]
 
 
+def _moments(D: Array) -> Array:
+    return np.concatenate([D.sum(axis=1), (D**2).sum(axis=1)])
+
+
 def _messages(
     program: Program[Result], layer: int, rider: Array
 ) -> NodeProgram[tuple[Result, Array, int]]:
@@ -146,17 +171,21 @@ def _messages(
 
     Returns the program's result, the mean of the rider, and the number of averagings.
     """
-    values = next(program)
-    assert not isinstance(values, Agreed)  # nothing is agreed on yet
-    mean = yield _message(layer, np.concatenate([values.ravel(), rider]))
-    reply = mean[: values.size].reshape(values.shape)
-    mean_rider = mean[values.size :].copy()  # a view would keep all of it alive
+    wanted = next(program)
+    assert not isinstance(wanted, Agreed)  # nothing is agreed on yet
+    mean = yield _message(layer, wanted, rider)
+    reply = mean[: mean.size - rider.size]
+    if not isinstance(wanted, Deferred):
+        reply = reply.reshape(wanted.shape)
+    mean_rider = mean[mean.size - rider.size :].copy()  # a view would keep all alive
+    del mean
     n_averagings = 1
     while True:
         try:
             wanted = program.send(reply)
         except StopIteration as stop:
             return stop.value, mean_rider, n_averagings
+        del reply
         if isinstance(wanted, Agreed):
             reply = yield wanted
         else:
@@ -164,19 +193,38 @@ def _messages(
             n_averagings += 1
 
 
-def _message(layer: int, values: Array) -> Message:
-    if not np.isfinite(values).all():
+def _message(layer: int, wanted: Array | Deferred, rider: Array = NO_RIDER) -> Message:
+    """A labelled message; an array keeps its shape if nothing rides along."""
+
+    def make() -> Array:
+        with np.errstate(all="ignore"):
+            values = _flat(wanted, rider) if needs_copy else wanted
+            assert isinstance(values, np.ndarray)
+            _check_finite(layer, values)
+        return values
+
+    needs_copy = isinstance(wanted, Deferred) or rider.size > 0
+    return Message(layer, wanted.size + rider.size, make)
+
+
+def _flat(wanted: Array | Deferred, rider: Array) -> Array:
+    values: Array = np.empty(wanted.size + rider.size)
+    head = values[: wanted.size]
+    if isinstance(wanted, Deferred):
+        wanted.fill(head)
+    else:
+        head[:] = wanted.ravel()
+    values[wanted.size :] = rider
+    return values
+
+
+def _check_finite(layer: int, values: Array) -> None:
+    # The sum is not finite if any number is not; the reverse may fail by overflow.
+    if not (math.isfinite(values.sum()) or np.isfinite(values).all()):
         raise NumericalError(
             f"Layer {max(layer, 0)} produced a number that is not finite. Check the "
             "scale of the inputs (or `standardize` them), `mu_input` and `mu_hidden`."
         )
-    return Message(layer, values)
-
-
-def _tally(scores: Array, T: Array) -> Array:
-    correct = np.count_nonzero(scores.argmax(axis=0) == T.argmax(axis=0))
-    costs = [squared_norm(T - scores), squared_norm(T)]
-    return np.array([*costs, correct, T.shape[1]], dtype=float)
 
 
 def _record(layer: int, totals: Array, iterations: int) -> LayerRecord:
@@ -193,9 +241,10 @@ def _record(layer: int, totals: Array, iterations: int) -> LayerRecord:
     )
 
 
-def _check_shard(shard: Shard, plan: Plan) -> None:
-    if len(shard.X) != plan.n_features or len(shard.T) != plan.n_outputs:
+def _check_samples(samples: Samples, plan: Plan) -> None:
+    came = samples.n_features, samples.n_outputs
+    if came != (plan.n_features, plan.n_outputs):
         raise DataError(
             f"A shard must have {plan.n_features} features and {plan.n_outputs} target "
-            f"rows as the plan says, got {len(shard.X)} and {len(shard.T)}."
+            f"rows as the plan says, got {came[0]} and {came[1]}."
         )

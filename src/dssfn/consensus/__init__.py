@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 
-from dssfn.consensus.base import Averaging, Letters, Rounds, run_rounds, seconds
+from dssfn.consensus.base import Averaging, Letters, Rounds, Values, run_rounds, seconds
 from dssfn.consensus.polynomial import (
     Gossip,
     Polynomial,
@@ -24,6 +24,7 @@ __all__ = [
     "Polynomial",
     "Rounds",
     "Tree",
+    "Values",
     "chebyshev",
     "every_averaging",
     "exact",

@@ -14,13 +14,20 @@ Rounds: TypeAlias = Generator[Letters, Letters, Array]
 """One node's side of an averaging: yields letters out, receives letters in."""
 
 
+class Values(Protocol):
+    """The nodes' values: an array (M, ...), or whatever gives them one by one."""
+
+    def __getitem__(self, node: NodeId, /) -> Array:
+        """The value of one node."""
+
+
 class Averaging(Protocol):
     """A way to average over a graph.
 
     A scheme is a value that can be executed in two ways. One node runs it *round by
     round*: `rounds` yields what goes to each neighbour and receives what they sent,
-    whatever carries it. The simulator runs it *for all nodes at once*: `mix` takes the
-    stacked values and gives what every node would hold at the end. Both do the same
+    whatever carries it. The simulator runs it *for all nodes at once*: `mix` takes
+    their values and gives what every node would hold at the end. Both do the same
     arithmetic up to rounding, and a test holds them to it.
 
     `step` is the number of the averaging within a training, the same on all nodes.
@@ -52,8 +59,11 @@ class Averaging(Protocol):
     def rounds(self, node: NodeId, value: Array, step: int) -> Rounds:
         """One node's rounds; returns its average."""
 
-    def mix(self, values: Array, step: int) -> Array:
-        """All nodes at once: `values` of shape (M, ...) to their averages."""
+    def order(self, step: int) -> Sequence[NodeId]:
+        """The order in which `mix` asks for the nodes' values, each once."""
+
+    def mix(self, values: Values, step: int) -> Array:
+        """All nodes at once: their values to their averages, stacked (M, ...)."""
 
 
 def seconds(

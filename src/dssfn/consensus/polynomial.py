@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dssfn._typing import Array, NodeId
-from dssfn.consensus.base import Rounds
+from dssfn.consensus.base import Rounds, Values
 from dssfn.topology import Topology
 
 EQUAL = 1e-11  # eigenvalues this near are one: symmetric graphs have many equal pairs
@@ -88,11 +88,15 @@ class Polynomial:
             before, value = value, mixed * mean + own * value + older * before
         return value
 
-    def mix(self, values: Array, step: int) -> Array:
+    def order(self, step: int) -> Sequence[NodeId]:
+        """As they are numbered."""
+        return range(self.topology.n_nodes)
+
+    def mix(self, values: Values, step: int) -> Array:
         """All nodes at once, by one product with p(H)."""
-        flat = values.reshape(len(values), -1)
-        mixed: Array = self._matrix @ flat
-        return mixed.reshape(values.shape)
+        stacked = np.stack([values[node] for node in self.order(step)])
+        mixed: Array = self._matrix @ stacked.reshape(len(stacked), -1)
+        return mixed.reshape(stacked.shape)
 
     @property
     def residual(self) -> float:

@@ -7,14 +7,17 @@ the nodes that keep the tree shallow, and it sees sums only.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csgraph
 
 from dssfn._typing import Array, NodeId
-from dssfn.consensus.base import Rounds
+from dssfn.consensus.base import Rounds, Values
 from dssfn.topology import Topology
+
+ADD = -1  # no node's number
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +103,50 @@ class Tree:
             total = inbox.get(parent, total)
         return total / self.topology.n_nodes
 
-    def mix(self, values: Array, step: int) -> Array:
+    def order(self, step: int) -> Sequence[NodeId]:
+        """Depth first, so that few sums are held at any time."""
+        return [item for item in _postfix(self.branches(step)) if item != ADD]
+
+    def mix(self, values: Values, step: int) -> Array:
         """All nodes at once, summed in the same order: the same bits."""
-        tree = self.branches(step)
-        totals = list(values)
-        for node in np.argsort(tree.levels, kind="stable")[::-1].tolist():
-            for child in tree.children[node]:
-                totals[node] = totals[node] + totals[child]
-        root = tree.parents.index(-1)
-        return np.broadcast_to(totals[root] / len(values), values.shape)
+        sums: list[Array] = []
+        is_own: list[bool] = []  # may be added to in place
+        for item in _postfix(self.branches(step)):
+            if item != ADD:
+                sums.append(values[item])
+                is_own.append(False)
+                continue
+            top, _ = sums.pop(), is_own.pop()
+            if is_own[-1]:
+                sums[-1] += top
+            else:
+                sums[-1], is_own[-1] = sums[-1] + top, True
+        M = self.topology.n_nodes
+        mean: Array = sums[0] / M
+        return np.broadcast_to(mean, (M, *mean.shape))
+
+
+def _postfix(tree: Branches) -> list[NodeId]:
+    """How to sum over a tree: a node puts its value on a stack, ADD adds the upper two.
+
+    A node adds its children's sums to its own value one after the other. The first
+    child goes before the node itself, which gives the same bits and leaves nothing to
+    be held on the way down a path.
+    """
+    items: list[NodeId] = []
+    todo = [(tree.parents.index(-1), True)]
+    while todo:
+        node, is_subtree = todo.pop()
+        if not is_subtree:
+            items.append(node)
+            continue
+        steps = [(node, False)]
+        for k, child in enumerate(tree.children[node]):
+            at = 0 if k == 0 else len(steps)
+            steps.insert(at, (child, True))
+            steps.append((ADD, False))
+        todo.extend(reversed(steps))
+    return items
 
 
 def _breadth_first(topology: Topology, root: NodeId) -> Branches:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.lib.npyio import NpzFile
@@ -62,14 +63,8 @@ def read_npz(
         The arrays to read; one of `required` that is not there is a `DataError`.
     """
     with _open_npz(path) as archive:
-        present = tuple(archive.files)
-        for name in required:
-            if name not in present:
-                raise DataError(
-                    f"`{path.name}` has no array `{name}`, only {listing(present)}. "
-                    f"It must hold {listing(required)}."
-                )
-        wanted = [name for name in required + optional if name in present]
+        _require(archive, required, path)
+        wanted = [name for name in required + optional if name in archive.files]
         return {name: _member(archive, name, path) for name in wanted}
 
 
@@ -79,17 +74,52 @@ def npz_names(path: Path) -> tuple[str, ...]:
         return tuple(archive.files)
 
 
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What an NPZ archive says of one array before its values."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    by_rows: bool  # one row after the other; Fortran's order is by columns
+
+
+def npz_headers(path: Path, required: tuple[str, ...]) -> dict[str, Header]:
+    """Shapes and types of arrays in an NPZ archive, without reading the values."""
+    headers = {}
+    with _open_npz(path) as archive:
+        _require(archive, required, path)
+        for name in required:
+            with _member_errors(path, name), _open_member(archive, name) as stream:
+                headers[name] = _header(stream)
+    return headers
+
+
+def npz_rows(path: Path, name: str, n_rows: int) -> Iterator[NDArray[Any]]:
+    """One array of an NPZ archive, some rows at a time.
+
+    Each member of the archive is one stream, compressed or not, so that no more than
+    `n_rows` rows are ever held.
+    """
+    with (
+        _open_npz(path) as archive,
+        _member_errors(path, name),
+        _open_member(archive, name) as stream,
+    ):
+        header = _header(stream)
+        left, *row = header.shape
+        row_bytes = math.prod(row) * header.dtype.itemsize
+        while left > 0:
+            count = min(n_rows, left)
+            raw = stream.read(count * row_bytes)
+            if len(raw) < count * row_bytes:
+                raise EOFError(f"array `{name}` ends early")
+            yield np.frombuffer(raw, dtype=header.dtype).reshape(count, *row)
+            left -= count
+
+
 def feature_matrix(values: NDArray[Any], source: Source, *, name: str = "X") -> Array:
     """Features of shape (J, P) as float64, all finite."""
-    if values.ndim != 2 or 0 in values.shape:
-        raise DataError(
-            f"`{source.name}`: `{name}` must be a matrix with one row per sample and "
-            f"one column per feature, got shape {values.shape}."
-        )
-    if values.dtype.kind not in "biuf":
-        raise DataError(
-            f"`{source.name}`: `{name}` must hold numbers, got dtype {values.dtype}."
-        )
+    check_feature_kind(values.shape, values.dtype, source, name=name)
     X: Array = np.ascontiguousarray(values, dtype=np.float64)
     if values.dtype.kind == "f" and not np.isfinite(X).all():
         row, column = np.argwhere(~np.isfinite(X))[0]
@@ -100,17 +130,28 @@ def feature_matrix(values: NDArray[Any], source: Source, *, name: str = "X") -> 
     return X
 
 
+def check_feature_kind(
+    shape: tuple[int, ...], dtype: np.dtype[Any], source: Source, *, name: str = "X"
+) -> None:
+    """Features must be a matrix of numbers, with samples and features in it."""
+    if len(shape) != 2 or 0 in shape:
+        raise DataError(
+            f"`{source.name}`: `{name}` must be a matrix with one row per sample and "
+            f"one column per feature, got shape {shape}."
+        )
+    if dtype.kind not in "biuf":
+        raise DataError(
+            f"`{source.name}`: `{name}` must hold numbers, got dtype {dtype}."
+        )
+
+
 def class_labels(values: NDArray[Any], source: Source, *, name: str) -> NDArray[Any]:
     """Labels of shape (J,) as text, bool or int64.
 
     Floats that are all whole become int64, because a missing value or a spreadsheet
     turns the classes 0, 1, 2 into 0.0, 1.0, 2.0.
     """
-    if values.ndim != 1:
-        raise DataError(
-            f"`{source.name}`: `{name}` must hold one label per sample, "
-            f"got shape {values.shape}."
-        )
+    check_label_shape(values.shape, source, name=name)
     kind = values.dtype.kind
     if kind in "bU":
         return values
@@ -137,11 +178,28 @@ def class_labels(values: NDArray[Any], source: Source, *, name: str) -> NDArray[
     return values.astype(np.int64)
 
 
+def check_label_shape(shape: tuple[int, ...], source: Source, *, name: str) -> None:
+    """Labels must be a plain list."""
+    if len(shape) != 1:
+        raise DataError(
+            f"`{source.name}`: `{name}` must hold one label per sample, "
+            f"got shape {shape}."
+        )
+
+
 def missing_label(source: Source, name: str, index: int) -> DataError:
     """Say that one sample has no label."""
     return DataError(
         f"{source.at(index)}: the target `{name}` is missing. "
         "Fill in the label or remove the row."
+    )
+
+
+def changed(name: str) -> DataError:
+    """Say that a file is no longer what it was in an earlier pass over it."""
+    return DataError(
+        f"`{name}` has changed since it was first read. Leave it as it is until the "
+        "work is done, then start again."
     )
 
 
@@ -173,9 +231,27 @@ def _open_npz(path: Path) -> Iterator[NpzFile]:
         yield archive
 
 
+def _require(archive: NpzFile, required: tuple[str, ...], path: Path) -> None:
+    for name in required:
+        if name not in archive.files:
+            raise DataError(
+                f"`{path.name}` has no array `{name}`, only {listing(archive.files)}. "
+                f"It must hold {listing(required)}."
+            )
+
+
 def _member(archive: NpzFile, name: str, path: Path) -> NDArray[Any]:
-    try:
+    with _member_errors(path, name):
         return np.asarray(archive[name])
+
+
+@contextmanager
+def _member_errors(path: Path, name: str) -> Iterator[None]:
+    """Whatever goes wrong while an array is read, as a `DataError`."""
+    try:
+        yield
+    except DataError:
+        raise
     except (
         OSError,
         ValueError,
@@ -187,10 +263,38 @@ def _member(archive: NpzFile, name: str, path: Path) -> NDArray[Any]:
     ) as exc:
         if "allow_pickle" not in str(exc):
             raise _damaged(path, reason(exc)) from exc
-        raise DataError(
-            f"`{path.name}`: array `{name}` holds Python objects, which could run code "
-            "when read. Write it with `numpy.savez` from arrays of numbers or text."
-        ) from exc
+        raise _holds_objects(path, name) from exc
+
+
+def _open_member(archive: NpzFile, name: str) -> IO[bytes]:
+    files = archive.zip
+    assert files is not None  # it is as long as the archive is open
+    return files.open(name if name in files.namelist() else f"{name}.npy")
+
+
+def _header(stream: IO[bytes]) -> Header:
+    """Read the start of an array; the stream is then at its first value."""
+    version = np.lib.format.read_magic(stream)
+    # Version 3 differs from 2 only in allowing field names beyond Latin-1.
+    read = (
+        np.lib.format.read_array_header_1_0
+        if version == (1, 0)
+        else np.lib.format.read_array_header_2_0
+    )
+    shape, fortran, dtype = read(stream)
+    if dtype.hasobject:
+        raise ValueError("allow_pickle is never given")
+    if any(length < 0 for length in shape):
+        raise ValueError(f"shape {shape}")
+    in_one_line = sum(length > 1 for length in shape) < 2  # then both orders are one
+    return Header(shape, dtype, by_rows=in_one_line or not fortran)
+
+
+def _holds_objects(path: Path, name: str) -> DataError:
+    return DataError(
+        f"`{path.name}`: array `{name}` holds Python objects, which could run code "
+        "when read. Write it with `numpy.savez` from arrays of numbers or text."
+    )
 
 
 def _damaged(path: Path, why: str) -> DataError:

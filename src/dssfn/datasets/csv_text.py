@@ -1,15 +1,22 @@
-"""The text side of a CSV file: its header, and what keeps it from being read."""
+"""The text side of a CSV file: header, complete records, what keeps it from being read.
+
+A file may be larger than memory, so nothing here holds all of it.
+"""
 
 from __future__ import annotations
 
 import csv
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from dssfn.datasets.hints import listing, reason
+from dssfn.datasets.hints import listing, reason, shortened
 from dssfn.errors import DataError
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
+
+_LONGEST_RECORD = 2**26  # bytes; longer than any sample, shorter than memory
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read_header(path: Path, separator: str) -> tuple[list[str], int]:
@@ -54,27 +61,74 @@ def checked_names(names: list[str], path: Path) -> list[str]:
     return names
 
 
-def explain(path: Path, separator: str, exc: Exception) -> DataError:
-    """Find out why a CSV file could not be read; `exc` is what the reader said."""
-    try:
-        raw = path.read_bytes()
-    except OSError as unread:
-        return DataError(f"`{path.name}` cannot be read: {reason(unread)}.")
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as undecoded:
-        line = raw.count(b"\n", 0, undecoded.start) + 1
-        return DataError(
-            f"`{path.name}`, line {line}: the file must be UTF-8. "
-            "Save it again with that encoding."
-        )
-    return _ragged(path, text, separator) or DataError(
-        f"`{path.name}` cannot be read as CSV: {reason(exc)}."
+def record_blocks(path: Path, size: int) -> Iterator[bytes]:
+    """A CSV file in blocks of about `size` bytes, each of complete records.
+
+    A line feed ends a record unless it is quoted, that is, unless the number of
+    quotation marks before it is odd: one inside a quoted value is written twice.
+    """
+    rest = b""
+    with path.open("rb") as file:
+        while read := file.read(size):
+            block = rest + read
+            end = _end_of_records(block)
+            if end:
+                yield block[:end]
+            rest = block[end:]
+            if len(rest) > _LONGEST_RECORD:
+                raise _endless_record(path, rest)
+    if rest:
+        yield rest
+
+
+def cut_header(block: bytes) -> tuple[bytes, bytes]:
+    """The first block of a file as its record of column names and the rest."""
+    text = block.removeprefix(_BYTE_ORDER_MARK).lstrip(b"\r\n")
+    end = 0
+    while found := text.find(b"\n", end) + 1:
+        end = found
+        if text.count(b'"', 0, end) % 2 == 0:
+            return text[:end], text[end:]
+    return text, b""
+
+
+def no_line_feeds(path: Path) -> DataError:
+    """Say that lines end as they did on computers of the last century."""
+    return DataError(
+        f"`{path.name}`: every line must end in a line feed, not in a carriage "
+        "return alone. Save it again."
     )
 
 
-def _ragged(path: Path, text: str, separator: str) -> DataError | None:
-    rows = csv.reader(text.splitlines(keepends=True), delimiter=separator)
+def explain(path: Path, separator: str, exc: Exception) -> DataError:
+    """Find out why a CSV file could not be read; `exc` is what the reader said."""
+    try:
+        undecoded = _undecoded_line(path)
+        if undecoded:
+            return DataError(
+                f"`{path.name}`, line {undecoded}: the file must be UTF-8. "
+                "Save it again with that encoding."
+            )
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            ragged = _ragged(path, file, separator)
+    except OSError as unread:
+        return DataError(f"`{path.name}` cannot be read: {reason(unread)}.")
+    return ragged or DataError(f"`{path.name}` cannot be read as CSV: {reason(exc)}.")
+
+
+def _undecoded_line(path: Path) -> int | None:
+    """Number of the first line that is not UTF-8."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                return number
+    return None
+
+
+def _ragged(path: Path, lines: Iterable[str], separator: str) -> DataError | None:
+    rows = csv.reader(lines, delimiter=separator)
     try:
         width = len(next(row for row in rows if row))
         for row in rows:
@@ -87,6 +141,28 @@ def _ragged(path: Path, text: str, separator: str) -> DataError | None:
     except (csv.Error, StopIteration):
         pass  # the reader's own reason is as good
     return None
+
+
+def _end_of_records(block: bytes) -> int:
+    """Where the last complete record of a block ends; 0 if none does."""
+    end = block.rfind(b"\n") + 1
+    quotes = block.count(b'"', 0, end)
+    while end and quotes % 2:
+        before = block.rfind(b"\n", 0, end - 1) + 1
+        quotes -= block.count(b'"', before, end)
+        end = before
+    return end
+
+
+def _endless_record(path: Path, record: bytes) -> DataError:
+    if b"\n" not in record:
+        return no_line_feeds(path)
+    start = shortened(record[:80].decode(errors="replace"))
+    return DataError(
+        f"`{path.name}`: a record must end within {_LONGEST_RECORD >> 20} MB, but the "
+        f"one that begins '{start}' does not. Look for a quotation mark without its "
+        "partner."
+    )
 
 
 def _are_data(names: list[str]) -> bool:

@@ -16,9 +16,18 @@ from numpy.typing import NDArray
 
 from dssfn._typing import Array
 from dssfn.datasets.arrays import Source, class_labels, missing_label
-from dssfn.datasets.csv_text import SEPARATORS, checked_names, explain, read_header
+from dssfn.datasets.csv_text import (
+    SEPARATORS,
+    checked_names,
+    explain,
+    no_line_feeds,
+    read_header,
+)
 from dssfn.datasets.hints import reason, shortened
 from dssfn.errors import DataError
+
+# Damage deep inside makes the reader panic, which is no ordinary Exception.
+READ_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,15 +117,18 @@ def read_columns(path: Path) -> Columns:
     return columns
 
 
+def damaged_parquet(path: Path, exc: BaseException) -> DataError:
+    """Say that a Parquet file cannot be read."""
+    return DataError(
+        f"`{path.name}` is damaged or no Parquet file ({reason(exc)}). Make it anew."
+    )
+
+
 def _read_parquet(path: Path) -> Columns:
     try:
         frame = pl.read_parquet(path, glob=False, hive_partitioning=False)
-    # Damage deep inside makes the reader panic, which is no ordinary Exception.
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as exc:
-        raise DataError(
-            f"`{path.name}` is damaged or no Parquet file ({reason(exc)}). "
-            "Make it anew."
-        ) from exc
+    except READ_ERRORS as exc:
+        raise damaged_parquet(path, exc) from exc
     frame.columns = checked_names(frame.columns, path)
     return Columns(frame, Source(path.name))
 
@@ -127,24 +139,26 @@ def _read_csv(path: Path, separator: str) -> Columns:
         frame = pl.read_csv(
             path, separator=separator, infer_schema_length=None, glob=False
         )
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as exc:
+    except READ_ERRORS as exc:
         raise explain(path, separator, exc) from exc
     if frame.width != len(names):
-        raise DataError(
-            f"`{path.name}`: every line must end in a line feed, not in a carriage "
-            "return alone. Save it again."
-        )
+        raise no_line_feeds(path)
     frame.columns = names
     text = [series for series in frame if series.dtype == pl.String]
-    frame = frame.with_columns([_tidy(series) for series in text])
+    frame = frame.with_columns([tidy(series) for series in text])
     frame = _without_blank_end(frame)
     return Columns(frame, Source(path.name, unit="line", first=line + 1))
 
 
-def _tidy(series: pl.Series) -> pl.Series:
-    """Text without blanks around it; as numbers if all of it is numbers then."""
+def without_blanks(series: pl.Series) -> pl.Series:
+    """Text without blanks around it; what is nothing but blanks is missing."""
     series = series.str.strip_chars()
-    series = series.set(series == "", None)
+    return series.set(series == "", None)
+
+
+def tidy(series: pl.Series) -> pl.Series:
+    """Text without blanks around it; as numbers if all of it is numbers then."""
+    series = without_blanks(series)
     numbers = series.cast(pl.Float64, strict=False)
     return numbers if numbers.null_count() == series.null_count() else series
 

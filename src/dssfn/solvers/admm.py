@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dssfn._typing import Array, Program
-from dssfn.problem import LayerProblem, project_ball, squared_norm
+from dssfn.ball import project_ball
+from dssfn.problem import LayerShare
 
 # Of 1, 0.3, 0.1, .. 0.003 the one that left the smallest gap to the optimal cost over
 # digits, satimage and vowel, raw and standardised, K = 100.
@@ -13,13 +14,13 @@ SHARE = 0.3
 
 
 def consensus_admm(
-    local: LayerProblem, *, radius: float, n_iter: int, mu: float | None
+    local: LayerShare, *, radius: float, n_iter: int, mu: float | None
 ) -> Program[Array]:
     """Solve one layer over the network; yields what must be averaged.
 
     Parameters
     ----------
-    local : LayerProblem
+    local : LayerShare
         This node's share.
     radius : float
         Largest Frobenius norm of the solution.
@@ -36,7 +37,7 @@ def consensus_admm(
     if mu is None:
         mu = yield from agree_mu(local)
     solve = local.proximal(mu)
-    Z: Array = np.zeros((len(local.T), len(local.Y)))  # (Q, n) the agreed solution
+    Z: Array = np.zeros(local.shape)  # (Q, n) the agreed solution
     Lam = np.zeros_like(Z)  # (Q, n) scaled dual, private to this node
     for _ in range(n_iter):
         O = solve(Z - Lam)  # O-update
@@ -46,8 +47,8 @@ def consensus_admm(
     return Z
 
 
-def agree_mu(local: LayerProblem) -> Program[float]:
+def agree_mu(local: LayerShare) -> Program[float]:
     """A mu that suits the features' scale: 1/mu is SHARE of G_m's mean eigenvalue."""
-    trace = yield np.array([squared_norm(local.Y)])
-    mean_eigenvalue = float(trace[0]) / len(local.Y)
+    trace = yield np.array([local.trace()])
+    mean_eigenvalue = float(trace[0]) / local.shape[1]
     return 1 / (SHARE * mean_eigenvalue) if mean_eigenvalue > 0 else 1.0

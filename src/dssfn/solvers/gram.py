@@ -4,48 +4,33 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dssfn._typing import Agreed, Array, Program
-from dssfn.problem import LayerProblem, solve_ball
+from dssfn._typing import Agreed, Array, Deferred, Program
+from dssfn.ball import solve_ball
+from dssfn.problem import LayerShare, unpack
 
 
-def consensus_gram(local: LayerProblem, *, radius: float) -> Program[Array]:
+def gram_size(Q: int, n: int) -> int:
+    """Numbers in the message: those of C and of the packed triangle of G."""
+    return Q * n + n * (n + 1) // 2
+
+
+def consensus_gram(local: LayerShare, *, radius: float) -> Program[Array]:
     """Solve one layer over the network; yields n(n+1)/2 + Qn numbers once.
 
     The minimiser does not change when G and C are both divided by M, so the means
     serve as the sums.
     """
-    C = local.cross()  # (Q, n)
-    mean = yield np.concatenate([C.ravel(), pack(local.gram())])
-    O: Array = yield Agreed(_solve, (mean, C.shape, radius))
+    Q, n = local.shape
+
+    def fill(message: Array) -> None:
+        message[: Q * n] = local.cross().ravel()
+        message[Q * n :] = local.packed_gram()
+
+    mean = yield Deferred(gram_size(Q, n), fill)
+    O: Array = yield Agreed(_solve, (mean, (Q, n), radius))
     return O
 
 
 def _solve(mean: Array, shape: tuple[int, int], radius: float) -> Array:
     size = math.prod(shape)
     return solve_ball(unpack(mean[size:], shape[1]), mean[:size].reshape(shape), radius)
-
-
-def pack(G: Array) -> Array:
-    """The upper triangle of a symmetric matrix, row by row.
-
-    >>> pack(np.array([[1.0, 2.0], [2.0, 3.0]]))
-    array([1., 2., 3.])
-    """
-    packed: Array = G[_upper(len(G))]
-    return packed
-
-
-def unpack(packed: Array, n: int) -> Array:
-    """The symmetric (n, n) matrix of a packed triangle."""
-    G: Array = np.empty((n, n))
-    upper = _upper(n)
-    G[upper] = packed
-    G.T[upper] = packed
-    return G
-
-
-def _upper(n: int) -> NDArray[np.bool_]:
-    return np.tri(n, dtype=np.bool_).T  # a mask: an eighth of what indices would take

@@ -20,19 +20,20 @@ import numpy as np
 from scipy.linalg import qr
 
 from dssfn._typing import Agreed, Array, Program
-from dssfn.problem import EPS, TINY, LayerProblem, solve_ball, squared_norm
+from dssfn.ball import EPS, TINY, solve_ball, squared_norm
+from dssfn.problem import LayerShare
 
 NOTHING_NEW = 1e-13  # a column is dropped when orthogonalising leaves less of it
 
 
 def consensus_krylov(
-    local: LayerProblem, *, radius: float, accuracy: float
+    local: LayerShare, *, radius: float, accuracy: float
 ) -> Program[Array]:
     """Solve one layer over the network; yields at most Q n numbers per iteration.
 
     Parameters
     ----------
-    local : LayerProblem
+    local : LayerShare
         This node's share.
     radius : float
         Largest Frobenius norm of the solution.

@@ -1,0 +1,156 @@
+"""Least squares in a ball: the exact answer, from the sums G and C alone.
+
+How this works. The minimiser is ``C (G + lam I)^-1`` with the multiplier lam that puts
+it on the sphere, or lam = 0 if it lies inside the ball. The reciprocal of its norm is
+concave and rises with lam, so Newton's method started left of the root climbs to it
+without overshooting (Hebden's secular equation). A large G is factored anew for every
+lam, which takes a few Cholesky factorisations; a small or a singular one is
+diagonalised once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import get_lapack_funcs, qr
+
+from dssfn._typing import Array
+from dssfn.errors import NumericalError
+
+EPS = float(np.finfo(float).eps)
+TINY = float(np.finfo(float).tiny)
+
+SMALL = 100  # up to this size diagonalising is as fast
+BLOCKS = 4  # of the space in which a first multiplier is sought
+
+
+def squared_norm(A: Array) -> float:
+    """||A||_F^2."""
+    return float(np.vdot(A, A))
+
+
+def project_ball(Z: Array, radius: float) -> Array:
+    """The nearest matrix to Z with ||Z||_F <= radius."""
+    norm = float(np.linalg.norm(Z))
+    return Z * (radius / norm) if norm > radius else Z
+
+
+def solve_ball(G: Array, C: Array, radius: float) -> Array:
+    """Exact minimiser of ``tr(O G O^T) - 2 tr(O C^T)`` with ``||O||_F <= radius``.
+
+    Parameters
+    ----------
+    G : array of shape (n, n)
+        Symmetric positive semi-definite; any positive multiple of Y Y^T.
+    C : array of shape (Q, n)
+        The same multiple of T Y^T.
+    radius : float
+        A norm, not squared.
+
+    Returns
+    -------
+    array of shape (Q, n)
+        The least-squares solution of least norm if that lies in the ball; otherwise
+        ``C (G + lam I)^-1`` with the lam > 0 that puts it on the sphere.
+
+    Notes
+    -----
+    Exact up to rounding of the normal equations: the cost is within about
+    ``n * eps * ||G|| * radius^2`` of the optimum, since G squares the condition of Y.
+    """
+    O = _by_factors(G, C, radius) if len(G) > SMALL else None
+    if O is None:
+        O = _by_eigenvectors(G, C, radius)
+    if not np.isfinite(O).all():
+        raise NumericalError(
+            "A layer's solution is not finite. Scale the inputs (`standardize=True`)."
+        )
+    return project_ball(O, radius)  # takes off the last rounding
+
+
+def _by_eigenvectors(G: Array, C: Array, radius: float) -> Array:
+    s, U = np.linalg.eigh(G)  # ascending
+    s = np.maximum(s, 0.0)
+    CU = C @ U  # (Q, n)
+    c: Array = np.linalg.norm(CU, axis=0)  # how much of C each direction has
+    rounding = max(float(s[-1]) * len(s) * EPS, TINY)
+    lam = _secular(s, c, radius, start=rounding)
+    if lam == rounding:
+        # No multiplier is needed, or none above rounding: leave out the directions that
+        # no sample has. With a multiplier they must stay, or two nodes whose G differ
+        # in the last bit would keep different ones.
+        kept = s > rounding
+        s, U, CU = s[kept], U[:, kept], CU[:, kept]
+        lam = _secular(s, c[kept], radius, start=0.0)
+    O: Array = (CU / (s + lam)) @ U.T
+    return O
+
+
+def _secular(s: Array, c: Array, radius: float, *, start: float) -> float:
+    """The lam > start with ||c / (s + lam)|| = radius, or else `start`."""
+    lam = start
+    for _ in range(200):  # quadratic at the end; about 10 to 30 in practice
+        parts = c / (s + lam)
+        norm = float(np.linalg.norm(parts))
+        if norm <= radius * (1 + 4 * EPS):
+            return lam
+        decay = float(np.sum((parts / norm) ** 2 / (s + lam)))  # -d log(norm) / d lam
+        step = (norm / radius - 1) / decay
+        if lam + step == lam:
+            return lam
+        lam += step
+    raise NumericalError(
+        f"The multiplier of a layer was not found: ||C|| = {np.linalg.norm(c):g}, "
+        f"||G|| = {s[-1]:g}, radius {radius:g}. Scale the inputs (`standardize=True`)."
+    )
+
+
+def _by_factors(G: Array, C: Array, radius: float) -> Array | None:
+    """The solution on the sphere, or None if lam is no larger than rounding."""
+    rounding = max(float(np.linalg.norm(G)) * len(G) * EPS, TINY)
+    lam = max(_first_multiplier(G, C, radius), rounding)
+    potrf, potrs, trtrs = get_lapack_funcs(("potrf", "potrs", "trtrs"), (G,))
+    best: Array | None = None
+    for _ in range(50):  # three or four in practice
+        shifted = np.array(G, order="F")
+        shifted[np.diag_indices_from(shifted)] += lam
+        L, failed = potrf(shifted, lower=True, overwrite_a=True, clean=False)
+        if failed:
+            return None
+        O = potrs(L, C.T, lower=True)[0].T  # C (G + lam I)^-1
+        norm = float(np.linalg.norm(O))
+        excess = norm / radius - 1
+        if excess <= 0 and lam == rounding:
+            return None
+        best = O
+        half = trtrs(L, O.T, lower=True)[0]  # L^-1 O^T
+        step = excess * norm**2 / max(squared_norm(half), TINY)
+        # Below a few digits of rounding the steps only follow the noise of the norm.
+        if abs(excess) <= 16 * EPS or abs(step) <= 1e-13 * lam:
+            return best
+        lam = max(lam + step, rounding)
+    return best
+
+
+def _first_multiplier(G: Array, C: Array, radius: float) -> float:
+    """A multiplier below the true one, and near it.
+
+    That of the problem restricted to rows in the span of C, C G, C G^2, ..: restricted
+    solutions are shorter for every lam, so theirs reaches the sphere before.
+    """
+    block, blocks = C.T, []
+    for _ in range(BLOCKS):
+        size = float(np.linalg.norm(block))
+        if not 0 < size < np.inf:
+            break
+        block = block / size
+        blocks.append(block)
+        block = G @ block
+    if not blocks:
+        return 0.0
+    V, _ = qr(np.hstack(blocks), mode="economic", check_finite=False)
+    S = V.T @ (G @ V)
+    s, U = np.linalg.eigh((S + S.T) / 2)
+    c: Array = np.linalg.norm((C @ V) @ U, axis=0)
+    s = np.maximum(s, 0.0)
+    lam = _secular(s, c, radius, start=max(float(s[-1]) * len(G) * EPS, TINY))
+    return lam * (1 - 1e-9)
