@@ -118,3 +118,15 @@ def test_values_that_would_overflow_are_named(value):
 def test_wrong_number_of_features_is_refused():
     with pytest.raises(DataError, match="3 features"):
         network().scores(np.ones((4, 2)))
+
+
+def test_single_precision_predicts_the_same_to_single_precision():
+    net = network(L=3)
+    single = Network(
+        net.plan.replace(precision="float32"), net.outputs, net.shift, net.scale
+    )
+    X = np.random.default_rng(1).normal(size=(net.plan.n_features, 50))
+    mine, double = single.scores(X), net.scores(X)
+    assert mine.dtype == np.float64
+    assert mine.tobytes() != double.tobytes()
+    np.testing.assert_allclose(mine, double, atol=1e-5 * np.abs(double).max())

@@ -146,6 +146,60 @@ def test_admm_follows_the_papers_iteration_step_by_step():
     np.testing.assert_allclose(result.networks[0].output, Z, rtol=1e-10)
 
 
+ADMM_OPTIONS = {
+    "warm_start": {"warm_start": True},
+    "relaxation": {"relaxation": 1.6},
+    "balance_mu": {"balance_mu": True},
+    "all": {"warm_start": True, "relaxation": 1.6, "balance_mu": True},
+}
+
+
+@pytest.mark.parametrize("options", ADMM_OPTIONS.values(), ids=ADMM_OPTIONS)
+@pytest.mark.parametrize("sizes", [[60, 50, 70], [8, 9, 120]], ids=["even", "uneven"])
+def test_every_option_of_admm_still_ends_at_the_optimum(options, sizes):
+    rng = np.random.default_rng(0)
+    shards = random_shards(rng, sizes=sizes, n_features=5, n_classes=3)
+    plan = plan_for(shards, alpha=1.0, n_layers=2)
+    exact = simulate([pooled(shards)], plan, ALONE).networks[0].output
+    admm = plan.replace(solver="admm", n_iter=1000, **options)
+    apart = simulate(shards, admm, build_topology("circular", 3))
+    assert relative(apart.networks[0].output, exact) < 1e-4
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_balancing_recovers_from_a_badly_chosen_mu(scale):
+    rng = np.random.default_rng(0)
+    shards = random_shards(rng, sizes=[60, 50, 70], n_features=5, n_classes=3)
+    plan = plan_for(shards, alpha=1.0, n_layers=0, solver="admm", mu_input=scale)
+    exact = simulate([pooled(shards)], plan.replace(solver="gram"), ALONE)
+    ring = build_topology("circular", 3)
+    gaps = [
+        simulate(shards, plan.replace(balance_mu=balance), ring).history[0].cost
+        / exact.history[0].cost
+        - 1
+        for balance in (False, True)
+    ]
+    assert gaps[1] < 1e-6
+    assert scale == 1.0 or gaps[0] > 10 * gaps[1]
+
+
+def test_admm_stops_when_its_residuals_are_small():
+    rng = np.random.default_rng(0)
+    shards = random_shards(rng, sizes=[60, 50, 70], n_features=5, n_classes=3)
+    plan = plan_for(shards, alpha=1.0, n_layers=2, solver="admm", n_iter=2000)
+    exact = simulate([pooled(shards)], plan.replace(solver="gram"), ALONE)
+    ring = build_topology("circular", 3)
+    taken, gaps = [], []
+    for residual_tol in (1e-3, 1e-6):
+        result = simulate(shards, plan.replace(residual_tol=residual_tol), ring)
+        taken.append(max(record.iterations for record in result.history))
+        gaps.append(
+            relative(result.networks[0].outputs[0], exact.networks[0].outputs[0])
+        )
+    assert taken[0] < taken[1] < 2000
+    assert gaps[1] < 1e-4 < gaps[0] < 0.1
+
+
 def test_same_seed_same_bits():
     shards = random_shards(
         np.random.default_rng(0), sizes=[9] * 6, n_features=4, n_classes=3
@@ -184,7 +238,6 @@ def test_another_number_of_nodes_gets_the_same_random_matrices():
     few = simulate([pooled(shards[:2]), pooled(shards[2:])], plan,
                    build_topology("path", 2))  # fmt: skip
     many = simulate(shards, plan, build_topology("path", 4))
-    assert few.networks[0].plan == many.networks[0].plan
     R = random_matrix(plan.seed, 1, plan.width, 4)
     np.testing.assert_array_equal(R, random_matrix(7, 1, 15, 4))
     assert relative(many.networks[0].output, few.networks[0].output) < 1e-6
@@ -284,7 +337,7 @@ def test_nothing_but_averages_leaves_a_node():
     shard = random_shards(
         np.random.default_rng(0), sizes=[8], n_features=4, n_classes=3
     )[0]
-    program = train_node(shard, plan_for([shard]), n_nodes=1)
+    program = train_node(shard, plan_for([shard], solver="gram"), n_nodes=1)
     message = next(program)
     assert message.layer == INPUTS
     sizes = []

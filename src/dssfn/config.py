@@ -15,7 +15,8 @@ import msgspec
 from dssfn._typing import Label
 from dssfn.errors import PlanError
 
-SOLVERS = ("admm", "gram", "krylov")
+SOLVERS = ("auto", "gram", "krylov", "admm")
+PRECISIONS = ("float64", "float32")
 SCHEMES = ("auto", "gossip", "chebyshev", "exact", "tree")
 
 
@@ -44,16 +45,31 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         Shift and scale the inputs by the network's mean and standard deviation.
     bias : float
         Value of a constant feature beside the inputs; 0 for none.
-    solver : {"gram", "krylov", "admm"}
-        How a layer is solved over the network.
+    precision : {"float64", "float32"}
+        Of the features. In single precision they take half the memory and time; sums
+        over chunks of samples, and all that is agreed on, stay in double precision.
+    solver : {"auto", "gram", "krylov", "admm"}
+        How a layer is solved over the network; "auto" takes the faster of the first
+        two for the graph, the sizes, latency and bandwidth.
     accuracy : float
         krylov stops when a layer's output matrix is proved to be this near to the
         optimal one, relative to its norm.
+    patience_input, patience_hidden : int, optional
+        Averagings that krylov may take in layer 0 and in the others before it agrees
+        on the Gram matrix instead, as "auto" sets them; 0 does so at once.
     n_iter : int
-        K, the ADMM iterations of a layer.
+        K, the ADMM iterations of a layer; the most of them with `residual_tol`.
     mu_input, mu_hidden : float, optional
         The ADMM parameter of layer 0 and of the others. Left out, each layer agrees
         on one that suits the scale of its features.
+    warm_start : bool
+        Start ADMM at the lossless-flow point [I, -I, 0] instead of at zero.
+    relaxation : float
+        Over-relaxation of ADMM, between 0 and 2; 1 for none, 1.6 is usual.
+    balance_mu : bool
+        Let ADMM change mu so that primal and dual residual fall together.
+    residual_tol : float, optional
+        End ADMM when both residuals are below this, relative to what they are made of.
     consensus : {"auto", "gossip", "chebyshev", "exact", "tree"}
         How an average is found over the graph; "auto" takes the fastest.
     tol : float
@@ -80,11 +96,18 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     gain: float = 1.0
     standardize: bool = True
     bias: float = 0.0
-    solver: str = "gram"
+    precision: str = "float64"
+    solver: str = "auto"
     accuracy: float = 1e-8
+    patience_input: int | None = None
+    patience_hidden: int | None = None
     n_iter: int = 100
     mu_input: float | None = None
     mu_hidden: float | None = None
+    warm_start: bool = False
+    relaxation: float = 1.0
+    balance_mu: bool = False
+    residual_tol: float | None = None
     consensus: str = "auto"
     tol: float = 1e-10
     n_rounds: int | None = None
@@ -95,8 +118,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
             _check_whole(name, getattr(self, name), least)
-        if self.n_rounds is not None:
-            _check_whole("n_rounds", self.n_rounds, 1)
+        for name, least in _LEAST_IF_GIVEN.items():
+            if getattr(self, name) is not None:
+                _check_whole(name, getattr(self, name), least)
         if self.seed >= 2**63:
             raise PlanError(f"`seed` must be below 2**63, got {self.seed}.")
         for name in _POSITIVE:
@@ -104,12 +128,16 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         _check_number("bias", self.bias, least=0)
         if self.tol >= 1:
             raise PlanError(f"`tol` must be below 1, got {self.tol:g}.")
+        if self.relaxation >= 2:
+            raise PlanError(f"`relaxation` must be below 2, got {self.relaxation:g}.")
+        _check_choice("precision", self.precision, PRECISIONS)
         _check_choice("solver", self.solver, SOLVERS)
         _check_choice("consensus", self.consensus, SCHEMES)
-        if not isinstance(self.standardize, bool):
-            raise PlanError(
-                f"`standardize` must be true or false, got {self.standardize!r}."
-            )
+        for name in ("standardize", "warm_start", "balance_mu"):
+            if not isinstance(getattr(self, name), bool):
+                raise PlanError(
+                    f"`{name}` must be true or false, got {getattr(self, name)!r}."
+                )
         self._check_names()
 
     def _check_names(self) -> None:
@@ -145,6 +173,16 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """Rows of Y at a layer: the inputs at layer 0, then n."""
         return self.n_features + (self.bias > 0) if layer == 0 else self.n_units
 
+    @property
+    def needs_equal_bits(self) -> bool:
+        """Whether nodes decide on averages, which must be the same on all of them."""
+        watching = self.balance_mu or self.residual_tol is not None
+        return self.solver == "krylov" or (self.solver == "admm" and watching)
+
+    def patience(self, layer: int) -> int | None:
+        """Averagings that krylov may take in a layer; None: as many as it needs."""
+        return self.patience_input if layer == 0 else self.patience_hidden
+
     def mu(self, layer: int) -> float | None:
         """The ADMM parameter of a layer, or None to let the nodes agree on one."""
         return self.mu_input if layer == 0 else self.mu_hidden
@@ -163,8 +201,12 @@ _POSITIVE = (
     "latency",
     "bandwidth",
     "accuracy",
+    "relaxation",
+    "residual_tol",
 )
+_MAY_BE_NONE = ("mu_input", "mu_hidden", "residual_tol")
 _LEAST = {"n_features": 1, "n_layers": 0, "width": 1, "n_iter": 1, "seed": 0}
+_LEAST_IF_GIVEN = {"n_rounds": 1, "patience_input": 0, "patience_hidden": 0}
 
 
 def _check_whole(name: str, value: Any, least: int) -> None:
@@ -182,7 +224,7 @@ def _check_number(name: str, value: Any, *, least: float) -> None:
 
 
 def _check_positive(name: str, value: Any) -> None:
-    if value is None and name.startswith("mu_"):
+    if value is None and name in _MAY_BE_NONE:
         return
     if not _is_number(value) or value <= 0:
         raise PlanError(f"`{name}` must be a positive number, got {value!r}.")

@@ -228,7 +228,9 @@ def least_memory(plan: Plan) -> int:
 def _room(samples: Samples, plan: Plan, memory: int | None) -> tuple[int, bool]:
     """Columns of a chunk, and whether all features fit into memory."""
     # Few samples stay in one piece: that piece is their share of the layer.
-    chunk = CHUNK if samples.n_samples >= plan.n_units else plan.n_units
+    chunk = CHUNK * 8 // _item(plan)
+    if samples.n_samples < plan.n_units:
+        chunk = plan.n_units
     if memory is None:
         return chunk, True
     if memory < least_memory(plan):
@@ -238,8 +240,13 @@ def _room(samples: Samples, plan: Plan, memory: int | None) -> tuple[int, bool]:
         )
     left = memory - _fixed(plan)
     chunk = min(chunk, left // _column(plan))
-    all_features = samples.n_samples * (plan.n_units + plan.n_outputs) * 8
+    a_sample = plan.n_units * _item(plan) + plan.n_outputs * 8
+    all_features = samples.n_samples * a_sample
     return chunk, all_features <= left - chunk * _column(plan)
+
+
+def _item(plan: Plan) -> int:
+    return np.dtype(plan.precision).itemsize
 
 
 def _fixed(plan: Plan) -> int:

@@ -25,7 +25,9 @@ ROUNDING = 1000 * float(np.finfo(float).eps)
 
 
 @lru_cache(maxsize=2)  # nodes in one process walk through the layers together
-def random_matrix(seed: int, layer: int, rows: int, columns: int) -> Array:
+def random_matrix(
+    seed: int, layer: int, rows: int, columns: int, precision: str = "float64"
+) -> Array:
     """R of a layer: uniform on [-1, 1), from the Philox stream keyed (seed, layer).
 
     The stream of the bit generator is fixed by its published definition, whereas
@@ -36,6 +38,7 @@ def random_matrix(seed: int, layer: int, rows: int, columns: int) -> Array:
     (2, 3)
     """
     R = _uniform(seed, layer, rows * columns).reshape(rows, columns)
+    R = R.astype(precision, copy=False)
     R.flags.writeable = False
     return R
 
@@ -74,7 +77,7 @@ def next_features(scores: Array, R: Array, Y: Array, *, gain: float) -> Array:
     array of shape (2Q + width, J)
     """
     Q, J = scores.shape
-    grown: Array = np.empty((2 * Q + len(R), J))
+    grown: Array = np.empty((2 * Q + len(R), J), dtype=Y.dtype)
     grown[:Q] = scores
     np.negative(scores, out=grown[Q : 2 * Q])
     random_part = grown[2 * Q :]
@@ -86,9 +89,17 @@ def next_features(scores: Array, R: Array, Y: Array, *, gain: float) -> Array:
     return grown
 
 
+def lossless_flow(Q: int, n: int) -> Array:
+    """O = [I, -I, 0], which gives the scores of the layer before back."""
+    O: Array = np.zeros((Q, n))
+    O[:, :Q] = np.eye(Q)
+    O[:, Q : 2 * Q] = -np.eye(Q)
+    return O
+
+
 def grow(plan: Plan, layer: int, scores: Array, Y: Array) -> Array:
     """The features of layer + 1 from those of `layer` and their scores O Y."""
-    R = random_matrix(plan.seed, layer + 1, plan.width, len(Y))
+    R = random_matrix(plan.seed, layer + 1, plan.width, len(Y), plan.precision)
     return next_features(scores, R, Y, gain=plan.gain)
 
 
@@ -110,7 +121,7 @@ def inputs(plan: Plan, X: Array, shift: Array, scale: Array) -> Array:
     Y = standardise(X, shift, scale) if plan.standardize else X
     if plan.bias:
         Y = np.vstack([Y, np.full((1, Y.shape[1]), plan.bias)])
-    return Y
+    return Y.astype(plan.precision, copy=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +167,7 @@ class Network:
         plan = self.plan
         Y = inputs(plan, X, self.shift, self.scale)
         for layer, O in enumerate(self.outputs):
-            scores: Array = O @ Y
+            scores: Array = O.astype(plan.precision, copy=False) @ Y
             yield scores
             if layer < plan.n_layers:
                 Y = grow(plan, layer, scores, Y)

@@ -10,12 +10,12 @@ from dssfn.errors import PlanError
 
 PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
-        # Inputs scaled by agreed means, layers solved exactly.
+        # Inputs scaled by agreed means, layers solved exactly in the faster way.
         "default": {
             "standardize": True,
             "bias": 0.0,
             "gain": 1.0,
-            "solver": "gram",
+            "solver": "auto",
             "consensus": "auto",
             "tol": 1e-12,
         },

@@ -29,6 +29,13 @@ class Proximal(Protocol):
         """The minimising O for a given B."""
 
 
+class Factors(Protocol):
+    """The same for every mu, after one eigen-decomposition."""
+
+    def __call__(self, mu: float) -> Proximal:
+        """The O-update for this mu."""
+
+
 class LayerShare(Protocol):
     """What a solver may ask of a node's share of a layer with n features."""
 
@@ -50,6 +57,9 @@ class LayerShare(Protocol):
 
     def proximal(self, mu: float) -> Proximal:
         """The O-update of ADMM."""
+
+    def spectral(self) -> Factors:
+        """The O-update of ADMM for any mu."""
 
 
 def pack(G: Array) -> Array:
@@ -138,6 +148,16 @@ class LayerSums:
 
         return solve
 
+    def spectral(self) -> Factors:
+        """The O-update of ADMM for any mu, in the basis of G's eigenvectors."""
+        s, U = np.linalg.eigh(unpack(self.packed, self.shape[1]))
+        CU = self.C @ U
+
+        def proximal(mu: float) -> Proximal:
+            return lambda B: ((CU + (B @ U) / mu) / (s + 1 / mu)) @ U.T
+
+        return proximal
+
 
 @dataclass(frozen=True, slots=True)
 class LayerProblem:
@@ -197,6 +217,17 @@ class LayerProblem:
             return B + S @ Y.T
 
         return solve
+
+    def spectral(self) -> Factors:
+        """The O-update of ADMM for any mu, in the basis of Y^T Y's eigenvectors."""
+        Y, T = self.Y, self.T
+        s, V = np.linalg.eigh(Y.T @ Y)
+        YV = Y @ V
+
+        def proximal(mu: float) -> Proximal:
+            return lambda B: B + ((T @ V - B @ YV) / (s + 1 / mu)) @ YV.T
+
+        return proximal
 
 
 def _cholesky(A: Array, shift: float) -> tuple[Array, bool]:

@@ -22,15 +22,13 @@ from threadpoolctl import ThreadpoolController
 
 from dssfn._typing import Agreed, Array, NodeId
 from dssfn.config import Plan
-from dssfn.consensus import Averaging, make_averaging
+from dssfn.consensus import Averaging
 from dssfn.errors import DataError
 from dssfn.network import Network
+from dssfn.planning import BYTES_PER_SCALAR, settle
 from dssfn.shard import Samples
-from dssfn.solvers import message_size
 from dssfn.topology import Topology
 from dssfn.training import LayerRecord, Message, NodeProgram, train_node
-
-BYTES_PER_SCALAR = 8  # agreed numbers are float64
 
 
 @dataclass(slots=True)
@@ -135,16 +133,7 @@ def simulate(
             f"got {len(shards)}."
         )
     start = time.perf_counter()
-    averaging = make_averaging(
-        topology,
-        plan.consensus,
-        tol=plan.tol,
-        n_rounds=plan.n_rounds,
-        bitwise=plan.solver == "krylov",
-        n_bytes=message_size(plan) * BYTES_PER_SCALAR,
-        latency=plan.latency,
-        bandwidth=plan.bandwidth,
-    )
+    plan, averaging = settle(plan, topology)
     book = _Book(on_layer)
     programs = [
         train_node(

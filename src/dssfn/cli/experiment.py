@@ -75,7 +75,7 @@ def run_experiment(
             "total": time.perf_counter() - start,
             "training": result.seconds,
         },
-        "settings": settings_of(experiment),
+        "settings": settings_of(experiment, network.plan),
     }
     return Outcome(network, figures)
 
@@ -94,10 +94,10 @@ def class_codes(y: NDArray[Any], plan: Plan, source: str) -> NDArray[np.intp]:
     return np.array([number[label] for label in labels], dtype=np.intp)
 
 
-def settings_of(experiment: Experiment) -> dict[str, Any]:
-    """All settings as plain values."""
+def settings_of(experiment: Experiment, settled: Plan) -> dict[str, Any]:
+    """All settings as plain values, with what was chosen where they said auto."""
     topology = experiment.topology
-    plan: dict[str, Any] = msgspec.to_builtins(experiment.plan)
+    plan: dict[str, Any] = msgspec.to_builtins(settled)
     return {
         "n_nodes": topology.n_nodes,
         "topology": topology.name,

@@ -13,7 +13,7 @@ from dssfn.cli.display import layer_progress, show_layers, show_summary
 from dssfn.cli.experiment import Experiment, run_experiment
 from dssfn.cli.outcome import print_json, screen
 from dssfn.cli.outfolder import MODEL_FILE, out_folder, write_outcome
-from dssfn.config import SCHEMES, SOLVERS, Plan
+from dssfn.config import PRECISIONS, SCHEMES, SOLVERS, Plan
 from dssfn.datasets import KNOWN_NAMES, PARTITIONS, Dataset, load
 from dssfn.errors import DataError, TopologyError
 from dssfn.presets import PRESETS, paper_mu, resolve
@@ -68,6 +68,12 @@ def simulate(
     rounds: Annotated[
         int | None, _option("Gossip rounds per average, instead of --tol.", NETWORK)
     ] = None,
+    latency: Annotated[
+        float, _option("Seconds per exchange, for auto.", NETWORK)
+    ] = 0.02,
+    bandwidth: Annotated[
+        float, _option("Bits per second of a link, for auto.", NETWORK)
+    ] = 1e8,
     preset: Annotated[
         str, _option(f"Settings to start from: {', '.join(PRESETS)}.", MODEL)
     ] = "default",
@@ -85,8 +91,11 @@ def simulate(
     bias: Annotated[
         float | None, _option("Value of a constant input; 0 for none.", MODEL)
     ] = None,
+    precision: Annotated[
+        str, _option(f"Of the features: {', '.join(PRECISIONS)}.", TRAINING)
+    ] = "float64",
     solver: Annotated[
-        str, _option(f"How a layer is solved: auto, {', '.join(SOLVERS)}.", TRAINING)
+        str, _option(f"How a layer is solved: {', '.join(SOLVERS)}.", TRAINING)
     ] = "auto",
     iterations: Annotated[
         int, _option("K, ADMM iterations per layer.", TRAINING)
@@ -96,6 +105,18 @@ def simulate(
     ] = None,
     mu_hidden: Annotated[
         float | None, _option("ADMM parameter of the others.", TRAINING)
+    ] = None,
+    warm_start: Annotated[
+        bool, _option("Start ADMM at lossless flow.", TRAINING, "--warm-start")
+    ] = False,
+    relaxation: Annotated[
+        float, _option("Over-relaxation of ADMM; 1 for none.", TRAINING)
+    ] = 1.0,
+    balance_mu: Annotated[
+        bool, _option("Let ADMM balance its residuals.", TRAINING, "--balance-mu")
+    ] = False,
+    residual_tol: Annotated[
+        float | None, _option("End ADMM at residuals below this.", TRAINING)
     ] = None,
     seed: Annotated[
         int, _option("Key of the random matrices, partition and split.", TRAINING)
@@ -129,7 +150,10 @@ def simulate(
     }  # fmt: skip
     plan = make_plan(
         loaded, n_layers=layers, width=width, alpha=alpha, n_iter=iterations, seed=seed,
-        mu_input=mu_input, mu_hidden=mu_hidden, **resolve(preset, given),
+        mu_input=mu_input, mu_hidden=mu_hidden, warm_start=warm_start,
+        relaxation=relaxation, balance_mu=balance_mu, residual_tol=residual_tol,
+        latency=latency, bandwidth=bandwidth, precision=precision,
+        **resolve(preset, given),
     )  # fmt: skip
     experiment = Experiment(loaded, plan, graph, partition)
     with out_folder(out), layer_progress(layers, quiet=quiet) as on_layer:

@@ -112,9 +112,9 @@ def make_averaging(
         averaging = _by_name(topology, scheme, tol)
     if bitwise and not averaging.is_bitwise:
         raise PlanError(
-            "`consensus` must be tree (or auto) for solver 'krylov', which needs "
-            "averages that are equal on all nodes to the last bit; "
-            f"got {averaging.name!r}."
+            "`consensus` must be tree (or auto) for solver 'krylov' and for an ADMM "
+            "that balances mu or stops early: nodes decide by averages, which must be "
+            f"equal on all of them to the last bit; got {averaging.name!r}."
         )
     return averaging
 

@@ -22,12 +22,17 @@ from scipy.linalg import qr
 from dssfn._typing import Agreed, Array, Program
 from dssfn.ball import EPS, TINY, solve_ball, squared_norm
 from dssfn.problem import LayerShare
+from dssfn.solvers.gram import consensus_gram
 
 NOTHING_NEW = 1e-13  # a column is dropped when orthogonalising leaves less of it
 
 
 def consensus_krylov(
-    local: LayerShare, *, radius: float, accuracy: float
+    local: LayerShare,
+    *,
+    radius: float,
+    accuracy: float,
+    patience: int | None = None,
 ) -> Program[Array]:
     """Solve one layer over the network; yields at most Q n numbers per iteration.
 
@@ -39,14 +44,23 @@ def consensus_krylov(
         Largest Frobenius norm of the solution.
     accuracy : float
         Stop when the solution is proved to be this near, relative to its norm.
+    patience : int, optional
+        After this many averagings agree on the Gram matrix instead, which takes one
+        more: where the data are ill-conditioned the space must grow very large.
 
     Returns
     -------
     array of shape (Q, n)
     """
+    if patience == 0:
+        return (yield from consensus_gram(local, radius=radius))
     C = yield local.cross()
     space: Space = yield Agreed(_first_space, (C, radius, accuracy))
+    n_averagings = 1
     while not space.is_done:
+        if n_averagings == patience:
+            return (yield from consensus_gram(local, radius=radius))
+        n_averagings += 1
         image = yield local.gram_times(space.block)
         space = yield Agreed(_extend, (space, image))
     return space.O

@@ -1,0 +1,83 @@
+"""What "auto" settles on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dssfn.config import Plan
+from dssfn.consensus import seconds
+from dssfn.errors import PlanError
+from dssfn.planning import USUAL, settle
+from dssfn.simulator import simulate
+from dssfn.solvers import gram_size
+from dssfn.topology import build_topology
+from tests.strategies import pooled, random_shards
+
+RING = build_topology("circular", 20, degree=4)
+MNIST = Plan(n_features=784, classes=tuple(range(10)))
+
+
+def test_a_fast_network_sends_the_gram_matrix_and_a_slow_one_many_small_messages():
+    assert settle(MNIST.replace(bandwidth=1e10), RING)[0].solver == "gram"
+    slow, averaging = settle(MNIST.replace(bandwidth=1e6), RING)
+    assert (slow.solver, averaging.name, slow.consensus) == ("krylov", "tree", "tree")
+
+
+def test_patience_ends_when_the_gram_matrix_would_have_arrived():
+    plan, tree = settle(MNIST.replace(bandwidth=1e6), RING)
+    for layer, n in ((0, 784), (1, 1020)):
+        hint = {"latency": plan.latency, "bandwidth": plan.bandwidth}
+        once = seconds(tree, 8 * gram_size(10, n), **hint)
+        again = seconds(tree, 8 * 10 * n, **hint)
+        assert plan.patience(layer) == np.ceil(once / again) > USUAL
+
+
+def test_few_inputs_are_solved_by_gram_even_where_the_hidden_layers_are_not():
+    plan, _ = settle(MNIST.replace(n_features=5, bandwidth=1e6), RING)
+    assert plan.solver == "krylov"
+    assert plan.patience_input == 0
+    assert plan.patience_hidden > USUAL
+
+
+@pytest.mark.parametrize(
+    "fixed", [{"consensus": "exact"}, {"consensus": "gossip"}, {"n_rounds": 30}]
+)
+def test_averages_that_differ_between_nodes_leave_gram_alone(fixed):
+    plan, averaging = settle(MNIST.replace(bandwidth=1e6, **fixed), RING)
+    assert plan.solver == "gram"
+    assert averaging.name == fixed.get("consensus", "gossip")
+
+
+def test_one_node_needs_no_network():
+    plan, averaging = settle(MNIST, build_topology("complete", 1))
+    assert (plan.solver, averaging.n_rounds) == ("gram", 0)
+
+
+def test_a_settled_plan_stays_as_it_is():
+    plan, _ = settle(MNIST.replace(bandwidth=1e6), RING)
+    assert settle(plan, RING)[0] == plan
+
+
+@pytest.mark.parametrize("patience", [0, 1, 2, 5])
+def test_a_solver_that_loses_patience_ends_with_the_same_network(patience):
+    shards = random_shards(
+        np.random.default_rng(0), sizes=[30] * 4, n_features=5, n_classes=3
+    )
+    plan = Plan(n_features=5, classes=(0, 1, 2), n_layers=3, width=30)
+    exact = simulate([pooled(shards)], plan, build_topology("complete", 1))
+    hasty = plan.replace(
+        solver="krylov", patience_input=patience, patience_hidden=patience
+    )
+    result = simulate(shards, hasty, build_topology("path", 4))
+    for mine, best in zip(result.history, exact.history, strict=True):
+        assert mine.cost == pytest.approx(best.cost, rel=1e-9)
+        assert mine.iterations <= patience + 1
+
+
+@pytest.mark.parametrize("adaptive", [{"balance_mu": True}, {"residual_tol": 1e-3}])
+def test_an_admm_that_decides_needs_equal_bits(adaptive):
+    plan = MNIST.replace(solver="admm", **adaptive)
+    assert settle(plan, RING)[1].name == "tree"
+    with pytest.raises(PlanError, match="equal on all of them"):
+        settle(plan.replace(consensus="gossip"), RING)
