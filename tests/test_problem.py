@@ -173,8 +173,8 @@ def test_both_forms_of_a_share_are_the_same_share(seed, n, J, Q, k):
         (unpack(sums.packed_gram(), n), gram(p)),
         (sums.cross(), p.T @ p.Y.T),
         (p.cross(), p.T @ p.Y.T),
-        (sums.gram_times(V), gram(p) @ V),
-        (p.gram_times(V), gram(p) @ V),
+        (sums.operator()(V), gram(p) @ V),
+        (p.operator()(V), gram(p) @ V),
         (sums.trace(), p.trace()),
     ]:
         # Sums of at most twelve terms, in another order.
@@ -195,10 +195,10 @@ def test_single_precision_features_are_summed_in_double():
     for start in range(0, 4000, 100):
         part = slice(start, start + 100)
         sums.add(Y[:, part].astype(np.float32), T[:, part])
-    assert sums.packed.dtype == sums.C.dtype == np.float64
+    assert sums.upper.dtype == sums.C.dtype == np.float64
     # Rounding of each factor to 24 bits averages out; a single-precision sum would be
     # off by about 1e-6.
-    np.testing.assert_allclose(unpack(sums.packed, 6), Y @ Y.T, rtol=1e-7)
+    np.testing.assert_allclose(unpack(sums.packed_gram(), 6), Y @ Y.T, rtol=1e-7)
     np.testing.assert_allclose(sums.C, T @ Y.T, rtol=1e-7)
 
 

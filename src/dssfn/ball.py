@@ -20,7 +20,7 @@ EPS = float(np.finfo(float).eps)
 TINY = float(np.finfo(float).tiny)
 
 SMALL = 100  # up to this size diagonalising is as fast
-BLOCKS = 4  # of the space in which a first multiplier is sought
+BLOCKS = 8  # of the space in which a first multiplier is sought
 
 
 def squared_norm(A: Array) -> float:
@@ -110,8 +110,8 @@ def _by_factors(G: Array, C: Array, radius: float) -> Array | None:
     lam = max(_first_multiplier(G, C, radius), rounding)
     potrf, potrs, trtrs = get_lapack_funcs(("potrf", "potrs", "trtrs"), (G,))
     best: Array | None = None
-    for _ in range(50):  # three or four in practice
-        shifted = np.array(G, order="F")
+    for _ in range(50):  # four in practice
+        shifted = np.array(G.T, order="F")  # a plain copy, since G is symmetric
         shifted[np.diag_indices_from(shifted)] += lam
         L, failed = potrf(shifted, lower=True, overwrite_a=True, clean=False)
         if failed:

@@ -112,7 +112,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     tol: float = 1e-10
     n_rounds: int | None = None
     latency: float = 0.02
-    bandwidth: float = 1e8
+    bandwidth: float = 1e9
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -6,14 +6,20 @@ next layer's features take its place, and the next layer's sums take those in wh
 are still in the processor's cache. So no two layers are ever held at once, and a node
 needs its layer's sums, one chunk, and a place for the rest: memory, or a temporary file
 where that would go over the budget.
+
+Several threads take a chunk each, with sums of their own. That is faster than threads
+inside a dense product, since the work between the products is divided as well.
 """
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from io import FileIO
-from typing import Protocol
+from itertools import islice
+from typing import Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -25,11 +31,14 @@ from dssfn.network import grow, inputs
 from dssfn.problem import LayerProblem, LayerShare, LayerSums
 from dssfn.shard import Samples
 
+Chunk: TypeAlias = tuple[Array, Array]  # features (n, c) and targets (Q, c)
+Result = TypeVar("Result")
+
 CHUNK = 512  # columns: enough for dense products, few enough for the cache
 SMALLEST_CHUNK = 64
-# What a layer needs beside its features, in n x n matrices of float64: the random
-# matrix, the sums, the message and its average, and three to solve the layer in.
-MATRICES = 6
+# What a layer needs beside its features and each thread's sums, in n x n matrices of
+# float64: the random matrix, the message and its average, and three to solve it in.
+MATRICES = 5
 
 
 class Features:
@@ -44,19 +53,28 @@ class Features:
     memory : int, optional
         Bytes that this node may use. Features that do not fit are kept in a temporary
         file, without a name and gone with the program.
+    n_threads : int
+        How many chunks to work on at once.
     """
 
     def __init__(
-        self, samples: Samples, plan: Plan, *, memory: int | None = None
+        self,
+        samples: Samples,
+        plan: Plan,
+        *,
+        memory: int | None = None,
+        n_threads: int = 1,
     ) -> None:
         self._samples = samples
         self._plan = plan
         self._layer = 0
-        self._chunk, fits = _room(samples, plan, memory)
+        self._n_threads = n_threads
+        self._chunk, fits = _room(samples, plan, memory, n_threads)
         self._store: _Store = _InMemory() if fits else _InFile()
+        self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
         self._shift = np.zeros(plan.n_features)
         self._scale = np.ones(plan.n_features)
-        self._share: LayerShare | None = None
+        self._sums: list[LayerSums] = []  # of the current layer, one per thread
 
     def inputs(self) -> Iterator[Array]:
         """The samples as they came, chunk by chunk."""
@@ -68,15 +86,19 @@ class Features:
         self._shift, self._scale = shift, scale
 
     def share(self) -> LayerShare:
-        """This node's share of the current layer's problem; given away once."""
+        """This node's share of the current layer's problem, given away once."""
+        if self._has_few(self._layer):
+            chunks = [self._prepared(chunk) for chunk in self._chunks()]
+            Y, T = (_joined(list(parts)) for parts in zip(*chunks, strict=True))
+            return LayerProblem(Y.astype(np.float64, copy=False), T)
         if self._layer == 0:
-            gather = self._gather()
-            for Y, T in self._chunks():
-                gather.add(Y, T)
-            return gather.share()
-        share, self._share = self._share, None
-        assert share is not None
-        return share
+            self._sums = self._no_sums(0)
+            self._each(lambda k, lane, Y, T: self._sums[lane].add(Y, T))
+        total, *others = self._sums
+        for sums in others:
+            total.merge(sums)
+        self._sums = []
+        return total
 
     def advance(self, O: Array) -> Array:
         """Score the layer with O and grow the next one, in one pass.
@@ -87,64 +109,67 @@ class Features:
             Cost, cost of zero, correct samples, samples.
         """
         plan, layer = self._plan, self._layer
-        self._layer += 1
-        gather = self._gather()
-        tally = np.zeros(4)
-        for k, (Y, T) in enumerate(self._chunks(layer)):
-            scores = O.astype(Y.dtype, copy=False) @ Y  # (Q, c)
-            tally += _tally(scores, T)
-            if layer < plan.n_layers:
+        O = O.astype(plan.precision, copy=False)
+        is_last = layer == plan.n_layers
+        sums = [] if is_last or self._has_few(layer + 1) else self._no_sums(layer + 1)
+
+        def step(k: int, lane: int, Y: Array, T: Array) -> Array:
+            scores = O @ Y  # (Q, c)
+            if not is_last:
                 Y = grow(plan, layer, scores, Y)
-                gather.add(Y, T)
+                if sums:
+                    sums[lane].add(Y, T)
                 self._store.put(k, Y, T)
-        if layer < plan.n_layers:
-            self._share = gather.share()
+            return _tally(scores, T)
+
+        tally: Array = np.sum(self._each(step), axis=0)
+        self._sums = sums
+        self._layer += 1
         return tally
 
     def close(self) -> None:
         """Give the room back."""
+        if self._pool:
+            self._pool.shutdown()
         self._store.close()
 
-    def _chunks(self, layer: int = 0) -> Iterator[tuple[Array, Array]]:
-        if layer > 0:
-            yield from self._store.chunks()
-            return
-        for X, T in self._samples.chunks(self._chunk):
-            yield inputs(self._plan, X, self._shift, self._scale), T
+    def _has_few(self, layer: int) -> bool:
+        """Whether samples are fewer than features: then they are the smaller share."""
+        return self._samples.n_samples < self._plan.inputs_of(layer)
 
-    def _gather(self) -> _Gather:
-        n, Q = self._plan.inputs_of(self._layer), self._plan.n_outputs
-        return _Few() if self._samples.n_samples < n else _Many(Q, n)
+    def _no_sums(self, layer: int) -> list[LayerSums]:
+        Q, n = self._plan.n_outputs, self._plan.inputs_of(layer)
+        return [LayerSums.zeros(Q, n) for _ in range(self._n_threads)]
 
+    def _each(self, step: Callable[[int, int, Array, Array], Result]) -> list[Result]:
+        """Do a step with every chunk of the layer, one thread's worth at a time.
 
-class _Gather(Protocol):
-    """Takes a layer in chunk by chunk, in the smaller of the two forms of a share."""
+        A chunk's thread follows from its place, so that the sums are the same each
+        time.
+        """
 
-    def add(self, Y: Array, T: Array) -> None: ...
-    def share(self) -> LayerShare: ...
+        def run(k: int, chunk: Chunk) -> Result:
+            return step(k, k % self._n_threads, *self._prepared(chunk))
 
+        chunks = enumerate(self._chunks())
+        if self._pool is None:
+            return [run(k, chunk) for k, chunk in chunks]
+        results: list[Result] = []
+        while batch := list(islice(chunks, self._n_threads)):
+            waiting = [self._pool.submit(run, k, chunk) for k, chunk in batch]
+            results += [one.result() for one in waiting]
+        return results
 
-class _Many:
-    def __init__(self, Q: int, n: int) -> None:
-        self._sums = LayerSums.zeros(Q, n)
+    def _chunks(self) -> Iterator[Chunk]:
+        if self._layer > 0:
+            return self._store.chunks()
+        return self._samples.chunks(self._chunk)
 
-    def add(self, Y: Array, T: Array) -> None:
-        self._sums.add(Y, T)
-
-    def share(self) -> LayerShare:
-        return self._sums
-
-
-class _Few:
-    def __init__(self) -> None:
-        self._parts: list[tuple[Array, Array]] = []
-
-    def add(self, Y: Array, T: Array) -> None:
-        self._parts.append((Y, T))
-
-    def share(self) -> LayerShare:
-        Y, T = (_joined(list(parts)) for parts in zip(*self._parts, strict=True))
-        return LayerProblem(Y.astype(np.float64, copy=False), T)
+    def _prepared(self, chunk: Chunk) -> Chunk:
+        Y, T = chunk
+        if self._layer == 0:
+            Y = inputs(self._plan, Y, self._shift, self._scale)
+        return Y, T
 
 
 def _joined(parts: list[Array]) -> Array:
@@ -155,18 +180,18 @@ class _Store(Protocol):
     """Where chunks of features wait for the next pass; one takes another's place."""
 
     def put(self, k: int, Y: Array, T: Array) -> None: ...
-    def chunks(self) -> Iterator[tuple[Array, Array]]: ...
+    def chunks(self) -> Iterator[Chunk]: ...
     def close(self) -> None: ...
 
 
 class _InMemory:
     def __init__(self) -> None:
-        self._parts: dict[int, tuple[Array, Array]] = {}
+        self._parts: dict[int, Chunk] = {}
 
     def put(self, k: int, Y: Array, T: Array) -> None:
         self._parts[k] = Y, T
 
-    def chunks(self) -> Iterator[tuple[Array, Array]]:
+    def chunks(self) -> Iterator[Chunk]:
         for k in range(len(self._parts)):
             yield self._parts[k]
 
@@ -179,7 +204,7 @@ class _InFile:
 
     def __init__(self) -> None:
         self._file: FileIO = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
-        self._empty: list[Callable[[], tuple[Array, Array]]] = []  # chunk k's arrays
+        self._empty: list[Callable[[], Chunk]] = []  # chunk k's arrays
         self._offsets = [0]
 
     def put(self, k: int, Y: Array, T: Array) -> None:
@@ -199,7 +224,7 @@ class _InFile:
                 "`memory`."
             ) from exc
 
-    def chunks(self) -> Iterator[tuple[Array, Array]]:
+    def chunks(self) -> Iterator[Chunk]:
         for offset, empty in zip(self._offsets, self._empty, strict=False):
             self._file.seek(offset)
             arrays = empty()
@@ -215,17 +240,19 @@ class _InFile:
         self._file.close()
 
 
-def _allocator(Y: Array, T: Array) -> Callable[[], tuple[Array, Array]]:
+def _allocator(Y: Array, T: Array) -> Callable[[], Chunk]:
     shapes, dtype = (Y.shape, T.shape), Y.dtype
     return lambda: (np.empty(shapes[0], dtype), np.empty(shapes[1]))
 
 
-def least_memory(plan: Plan) -> int:
+def least_memory(plan: Plan, n_threads: int = 1) -> int:
     """The smallest budget in bytes with which a node can work."""
-    return _fixed(plan) + SMALLEST_CHUNK * _column(plan)
+    return _fixed(plan, n_threads) + n_threads * SMALLEST_CHUNK * _column(plan)
 
 
-def _room(samples: Samples, plan: Plan, memory: int | None) -> tuple[int, bool]:
+def _room(
+    samples: Samples, plan: Plan, memory: int | None, n_threads: int
+) -> tuple[int, bool]:
     """Columns of a chunk, and whether all features fit into memory."""
     # Few samples stay in one piece: that piece is their share of the layer.
     chunk = CHUNK * 8 // _item(plan)
@@ -233,25 +260,26 @@ def _room(samples: Samples, plan: Plan, memory: int | None) -> tuple[int, bool]:
         chunk = plan.n_units
     if memory is None:
         return chunk, True
-    if memory < least_memory(plan):
+    least = least_memory(plan, n_threads)
+    if memory < least:
         raise PlanError(
-            f"`memory` must be at least {least_memory(plan) / 1e6:.0f} MB a node for "
-            f"layers of {plan.n_units} units, got {memory / 1e6:.0f} MB."
+            f"`memory` must be at least {math.ceil(least / 1e6)} MB a node for layers "
+            f"of {plan.n_units} units, got {memory / 1e6:.0f} MB."
         )
-    left = memory - _fixed(plan)
-    chunk = min(chunk, left // _column(plan))
+    left = memory - _fixed(plan, n_threads)
+    chunk = min(chunk, left // (n_threads * _column(plan)))
     a_sample = plan.n_units * _item(plan) + plan.n_outputs * 8
     all_features = samples.n_samples * a_sample
-    return chunk, all_features <= left - chunk * _column(plan)
+    return chunk, all_features <= left - n_threads * chunk * _column(plan)
 
 
 def _item(plan: Plan) -> int:
     return np.dtype(plan.precision).itemsize
 
 
-def _fixed(plan: Plan) -> int:
+def _fixed(plan: Plan, n_threads: int) -> int:
     n = max(plan.n_units, plan.inputs_of(0))
-    return MATRICES * 8 * n * n
+    return (MATRICES + n_threads) * 8 * n * n
 
 
 def _column(plan: Plan) -> int:

@@ -5,21 +5,24 @@ node needs no more of its samples than G = Y Y^T and C = T Y^T, so a share is ke
 the smaller of two forms: `LayerSums` holds G and C, gathered chunk by chunk;
 `LayerProblem` holds Y and T, where a node has fewer samples than features.
 
-G travels and rests as the n (n + 1) / 2 numbers of LAPACK's rectangular full packed
-form, which dense products can fill.
+G is symmetric: only its upper triangle is computed, and sent as n (n + 1) / 2 numbers.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeAlias
 
 import numpy as np
-from scipy.linalg import blas, cho_factor, cho_solve, lapack
+from scipy.linalg import cho_factor, cho_solve, lapack
 
+from dssfn._rank_update import add_gram
 from dssfn._typing import Array
 from dssfn.ball import squared_norm
 from dssfn.errors import NumericalError
+
+Operator: TypeAlias = Callable[[Array], Array]
 
 
 class Proximal(Protocol):
@@ -46,8 +49,8 @@ class LayerShare(Protocol):
     def packed_gram(self) -> Array:
         """G = Y Y^T as n (n + 1) / 2 numbers."""
 
-    def gram_times(self, V: Array) -> Array:
-        """G V, (n, k)."""
+    def operator(self) -> Operator:
+        """V -> G V, for V (n, k)."""
 
     def cross(self) -> Array:
         """C = T Y^T, (Q, n)."""
@@ -62,32 +65,27 @@ class LayerShare(Protocol):
         """The O-update of ADMM for any mu."""
 
 
-def pack(G: Array) -> Array:
-    """A symmetric matrix as n (n + 1) / 2 numbers.
+def pack(upper: Array) -> Array:
+    """The upper triangle of a matrix as n (n + 1) / 2 numbers, column by column.
 
-    >>> pack(np.array([[1.0, 2.0], [2.0, 3.0]])).shape
-    (3,)
+    >>> pack(np.array([[1.0, 2.0], [2.0, 3.0]]))
+    array([1., 2., 3.])
     """
-    packed: Array = lapack.dtrttf(np.asfortranarray(G))[0]
+    packed: Array = lapack.dtrttp(np.asfortranarray(upper))[0]
     return packed
 
 
 def unpack(packed: Array, n: int) -> Array:
     """The symmetric (n, n) matrix of a packed one."""
-    upper = lapack.dtfttr(n, packed)[0]
-    G: Array = np.triu(upper)
-    G += np.triu(upper, 1).T
+    return mirror(lapack.dtpttr(n, packed)[0])
+
+
+def mirror(upper: Array) -> Array:
+    """The symmetric matrix of an upper triangle; what lies below it is ignored."""
+    lower = np.tril(upper.T)
+    G: Array = lower + lower.T
+    np.einsum("ii->i", G)[:] /= 2
     return G
-
-
-def add_gram(packed: Array, Y: Array) -> None:
-    """Add Y Y^T to a packed matrix, in place; half the work of a general product."""
-    n, J = Y.shape
-    if Y.dtype == np.float32:  # products in single precision, their sum in double
-        packed += lapack.ssfrk(n, J, 1.0, Y.T, 0.0, np.zeros_like(packed, np.float32),
-                               trans="T", overwrite_c=True)  # fmt: skip
-        return
-    lapack.dsfrk(n, J, 1.0, Y.T, 1.0, packed, trans="T", overwrite_c=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,23 +94,28 @@ class LayerSums:
 
     Parameters
     ----------
-    packed : array of n (n + 1) / 2 numbers
-        G, packed.
+    upper : array of shape (n, n)
+        The upper triangle of G, in Fortran's order.
     C : array of shape (Q, n)
     """
 
-    packed: Array
+    upper: Array
     C: Array
 
     @classmethod
     def zeros(cls, Q: int, n: int) -> Self:
         """The sums over no samples."""
-        return cls(np.zeros(n * (n + 1) // 2), np.zeros((Q, n)))
+        return cls(np.zeros((n, n), order="F"), np.zeros((Q, n)))
 
     def add(self, Y: Array, T: Array) -> None:
         """Take samples with features Y (n, J) and targets T (Q, J) in."""
-        add_gram(self.packed, Y)
+        add_gram(self.upper, Y)
         np.add(self.C, T.astype(Y.dtype, copy=False) @ Y.T, out=self.C)
+
+    def merge(self, other: LayerSums) -> None:
+        """Take the samples of other sums in."""
+        np.add(self.upper, other.upper, out=self.upper)
+        np.add(self.C, other.C, out=self.C)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -122,13 +125,12 @@ class LayerSums:
 
     def packed_gram(self) -> Array:
         """G as n (n + 1) / 2 numbers."""
-        return self.packed
+        return pack(self.upper)
 
-    def gram_times(self, V: Array) -> Array:
-        """G V, (n, k)."""
-        upper = lapack.dtfttr(len(V), self.packed)[0]
-        GV: Array = blas.dsymm(1.0, upper, V)
-        return GV
+    def operator(self) -> Operator:
+        """V -> G V."""
+        G = mirror(self.upper)
+        return lambda V: G @ V
 
     def cross(self) -> Array:
         """C, (Q, n)."""
@@ -136,11 +138,11 @@ class LayerSums:
 
     def trace(self) -> float:
         """||Y||_F^2."""
-        return float(np.trace(lapack.dtfttr(self.shape[1], self.packed)[0]))
+        return float(np.trace(self.upper))
 
     def proximal(self, mu: float) -> Proximal:
         """The O-update of ADMM: (C + B/mu) (G + I/mu)^-1."""
-        factor = _cholesky(unpack(self.packed, self.shape[1]), 1 / mu)
+        factor = _cholesky(mirror(self.upper), 1 / mu)
 
         def solve(B: Array) -> Array:
             O: Array = cho_solve(factor, (self.C + B / mu).T, check_finite=False).T
@@ -150,7 +152,7 @@ class LayerSums:
 
     def spectral(self) -> Factors:
         """The O-update of ADMM for any mu, in the basis of G's eigenvectors."""
-        s, U = np.linalg.eigh(unpack(self.packed, self.shape[1]))
+        s, U = np.linalg.eigh(mirror(self.upper))
         CU = self.C @ U
 
         def proximal(mu: float) -> Proximal:
@@ -180,14 +182,14 @@ class LayerProblem:
     def packed_gram(self) -> Array:
         """G as n (n + 1) / 2 numbers."""
         n = len(self.Y)
-        packed: Array = np.zeros(n * (n + 1) // 2)
-        add_gram(packed, self.Y)
-        return packed
+        upper: Array = np.zeros((n, n), order="F")
+        add_gram(upper, self.Y)
+        return pack(upper)
 
-    def gram_times(self, V: Array) -> Array:
-        """G V, (n, k), without forming G."""
-        GV: Array = self.Y @ (self.Y.T @ V)
-        return GV
+    def operator(self) -> Operator:
+        """V -> G V, without forming G."""
+        Y = self.Y
+        return lambda V: Y @ (Y.T @ V)
 
     def cross(self) -> Array:
         """C = T Y^T, (Q, n)."""

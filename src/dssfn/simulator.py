@@ -18,7 +18,7 @@ from typing import Any, Self
 
 import joblib
 import numpy as np
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import threadpool_limits
 
 from dssfn._typing import Agreed, Array, NodeId
 from dssfn.config import Plan
@@ -135,17 +135,19 @@ def simulate(
     start = time.perf_counter()
     plan, averaging = settle(plan, topology)
     book = _Book(on_layer)
-    programs = [
-        train_node(
-            shard,
-            plan,
-            n_nodes=topology.n_nodes,
-            memory=None if memory is None else memory // topology.n_nodes,
-            on_layer=book.write if node == 0 else None,
-        )
-        for node, shard in enumerate(shards)
-    ]
-    networks = _drive(programs, averaging, book)
+    with _Workers(len(shards)) as workers:
+        programs = [
+            train_node(
+                shard,
+                plan,
+                n_nodes=topology.n_nodes,
+                memory=None if memory is None else memory // topology.n_nodes,
+                n_threads=workers.threads_per_node,
+                on_layer=book.write if node == 0 else None,
+            )
+            for node, shard in enumerate(shards)
+        ]
+        networks = _drive(programs, averaging, book, workers)
     return Simulation(
         networks=tuple(networks),
         history=tuple(book.history),
@@ -189,21 +191,23 @@ class _Book:
 
 
 def _drive(
-    programs: Sequence[NodeProgram[Network]], averaging: Averaging, book: _Book
+    programs: Sequence[NodeProgram[Network]],
+    averaging: Averaging,
+    book: _Book,
+    workers: _Workers,
 ) -> list[Network]:
     """Answer all programs, which walk in step, until they return."""
     step = 0
-    with _Workers(len(programs)) as workers:
-        requests = workers.map(_advance, programs, [None] * len(programs))
-        while not isinstance(requests[0], Network):
-            if isinstance(requests[0], Agreed):
-                replies = _run_agreed(requests, workers)
-            else:
-                book.account(averaging, requests[0])
-                values = _Values(requests, averaging.order(step), workers)
-                replies = list(averaging.mix(values, step))
-                step += 1
-            requests = workers.map(_advance, programs, replies)
+    requests = workers.map(_advance, programs, [None] * len(programs))
+    while not isinstance(requests[0], Network):
+        if isinstance(requests[0], Agreed):
+            replies = _run_agreed(requests, workers)
+        else:
+            book.account(averaging, requests[0])
+            values = _Values(requests, averaging.order(step), workers)
+            replies = list(averaging.mix(values, step))
+            step += 1
+        requests = workers.map(_advance, programs, replies)
     return requests
 
 
@@ -237,8 +241,13 @@ def _advance(program: NodeProgram[Network], reply: Any) -> Message | Agreed | Ne
 def _run_agreed(tasks: Sequence[Agreed], workers: _Workers) -> list[Any]:
     """Run what the nodes ask for; once, if they all ask for the same."""
     if all(_is_same(task, tasks[0]) for task in tasks):
-        return [workers.alone(tasks[0].run)] * len(tasks)
-    return workers.map(Agreed.run, tasks)
+        return [_quietly(tasks[0])] * len(tasks)
+    return workers.map(_quietly, tasks)
+
+
+def _quietly(task: Agreed) -> Any:
+    with np.errstate(all="ignore"):
+        return task.run()
 
 
 def _is_same(one: Agreed, other: Agreed) -> bool:
@@ -254,21 +263,21 @@ def _is_equal(a: Any, b: Any) -> bool:
 
 
 class _Workers:
-    """Nodes side by side, one BLAS thread each.
+    """Nodes side by side on as many threads as there are cores, one BLAS thread each.
 
     A node's matrices are small: threads inside one product wait for each other more
-    than they compute, while threads on different nodes never meet. What is done alone
-    gets all the threads.
+    than they compute, while threads on different nodes never meet.
     """
 
     def __init__(self, n_nodes: int) -> None:
-        self._n_threads = min(n_nodes, joblib.cpu_count())
-        self._blas = ThreadpoolController().select(user_api="blas")
+        n_cores = joblib.cpu_count()
+        self._n_threads = min(n_nodes, n_cores)
+        self.threads_per_node = max(1, n_cores // n_nodes)
 
     def __enter__(self) -> Self:
         self._stack = ExitStack()
+        self._stack.enter_context(threadpool_limits(1, user_api="blas"))
         if self._n_threads > 1:
-            self._stack.enter_context(self._blas.limit(limits=1))
             self._pool = ThreadPoolExecutor(self._n_threads)
         return self
 
@@ -296,8 +305,3 @@ class _Workers:
             waiting.extend(self._pool.submit(f) for f in islice(todo, 1))
             yield result
             del result
-
-    def alone(self, function: Callable[[], Any]) -> Any:
-        """Call a function once, for all nodes."""
-        with np.errstate(all="ignore"), self._blas.limit(limits=joblib.cpu_count()):
-            return function()

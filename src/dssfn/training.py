@@ -87,6 +87,7 @@ def train_node(
     *,
     n_nodes: int,
     memory: int | None = None,
+    n_threads: int = 1,
     on_layer: Callable[[LayerRecord], None] | None = None,
 ) -> NodeProgram[Network]:
     """Grow the network layer by layer on one node's samples.
@@ -101,11 +102,15 @@ def train_node(
         M, to turn means into sums.
     memory : int, optional
         Bytes that this node may use; see `dssfn.features.Features`.
+    n_threads : int
+        Threads for this node's samples.
     on_layer : callable, optional
         Told of every finished layer, once the next one has been solved.
     """
     _check_samples(samples, plan)
-    with closing(Features(samples, plan, memory=memory)) as features:
+    with closing(
+        Features(samples, plan, memory=memory, n_threads=n_threads)
+    ) as features:
         shift, scale = np.zeros(plan.n_features), np.ones(plan.n_features)
         if plan.standardize:
             scaling = agree_scaling(features.inputs, samples.n_samples)

@@ -73,7 +73,7 @@ def simulate(
     ] = 0.02,
     bandwidth: Annotated[
         float, _option("Bits per second of a link, for auto.", NETWORK)
-    ] = 1e8,
+    ] = 1e9,
     preset: Annotated[
         str, _option(f"Settings to start from: {', '.join(PRESETS)}.", MODEL)
     ] = "default",

@@ -67,7 +67,7 @@ def make_averaging(
     bitwise: bool = False,
     n_bytes: int = 0,
     latency: float = 0.02,
-    bandwidth: float = 1e8,
+    bandwidth: float = 1e9,
 ) -> Averaging:
     """Return an averaging scheme for a graph.
 

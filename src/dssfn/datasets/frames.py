@@ -146,7 +146,7 @@ def _read_csv(path: Path, separator: str) -> Columns:
     frame.columns = names
     text = [series for series in frame if series.dtype == pl.String]
     frame = frame.with_columns([tidy(series) for series in text])
-    frame = _without_blank_end(frame)
+    frame = frame.head(filled_rows(frame))
     return Columns(frame, Source(path.name, unit="line", first=line + 1))
 
 
@@ -163,8 +163,11 @@ def tidy(series: pl.Series) -> pl.Series:
     return numbers if numbers.null_count() == series.null_count() else series
 
 
-def _without_blank_end(frame: pl.DataFrame) -> pl.DataFrame:
-    """Drop blank lines at the end; one between samples is left, as a missing value."""
+def filled_rows(frame: pl.DataFrame) -> int:
+    """How many rows there are without the blank lines at the end.
+
+    A blank line between samples is one of them, as a missing value.
+    """
     filled = frame.select(pl.any_horizontal(pl.all().is_not_null())).to_series()
     rows = filled.arg_true()
-    return frame.head(int(rows[-1]) + 1 if len(rows) else 0)
+    return int(rows[-1]) + 1 if len(rows) else 0

@@ -70,7 +70,7 @@ def consensus_admm(
     Lam = np.zeros_like(Z)  # (Q, n) scaled dual, private to this node
     if start is not None:
         Z = start
-        Lam = mu * (local.cross() - local.gram_times(Z.T).T)  # so that O = Z at first
+        Lam = mu * (local.cross() - local.operator()(Z.T).T)  # so that O = Z at first
     watching = balance or stop is not None
     sizes = np.zeros(3 if watching else 0)  # what this node adds to the residuals
     change = 0.0

@@ -56,12 +56,13 @@ def consensus_krylov(
         return (yield from consensus_gram(local, radius=radius))
     C = yield local.cross()
     space: Space = yield Agreed(_first_space, (C, radius, accuracy))
+    gram = local.operator()
     n_averagings = 1
     while not space.is_done:
         if n_averagings == patience:
             return (yield from consensus_gram(local, radius=radius))
         n_averagings += 1
-        image = yield local.gram_times(space.block)
+        image = yield gram(space.block)
         space = yield Agreed(_extend, (space, image))
     return space.O
 

@@ -1,0 +1,74 @@
+"""Add Y Y^T to a symmetric matrix, with Python's lock let go.
+
+BLAS's `syrk` does this at the speed of dense products, and half their work. scipy
+offers it twice: `scipy.linalg.blas` keeps Python's lock while it runs, so that nodes on
+several threads would wait for each other; `scipy.linalg.cython_blas` publishes the
+address of the routine itself, which ctypes calls without the lock.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cython_blas
+
+from dssfn._typing import Array
+
+_TEXT, _WHOLE, _ARRAY = ctypes.c_char_p, ctypes.POINTER(ctypes.c_int), ctypes.c_void_p
+
+
+def _routine(name: str, number: Any) -> Callable[..., None]:
+    capsule = cython_blas.__pyx_capi__[name]
+    get_name = ctypes.pythonapi.PyCapsule_GetName
+    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    get_pointer.restype = ctypes.c_void_p
+    get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    scalar = ctypes.POINTER(number)
+    signature = ctypes.CFUNCTYPE(
+        None, _TEXT, _TEXT, _WHOLE, _WHOLE, scalar, _ARRAY, _WHOLE, scalar, _ARRAY,
+        _WHOLE,
+    )  # uplo, trans, n, k, alpha, a, lda, beta, c, ldc  # fmt: skip
+    return signature(get_pointer(capsule, get_name(capsule)))
+
+
+_ROUTINES = {
+    np.dtype(np.float64): (_routine("dsyrk", ctypes.c_double), ctypes.c_double),
+    np.dtype(np.float32): (_routine("ssyrk", ctypes.c_float), ctypes.c_float),
+}
+
+
+def add_gram(upper: Array, Y: Array) -> None:
+    """Add Y Y^T to the upper triangle of a matrix, in place.
+
+    Products of float32 features are taken in single precision and added in double.
+
+    Parameters
+    ----------
+    upper : float64 array of shape (n, n)
+        In Fortran's order. What lies below the diagonal is left alone.
+    Y : array of shape (n, J)
+    """
+    n = len(Y)
+    assert upper.shape == (n, n)
+    assert upper.dtype == np.float64
+    assert upper.flags.f_contiguous
+    if Y.dtype == np.float64:
+        _syrk(Y, 1.0, upper)
+    else:
+        products = np.zeros((n, n), Y.dtype, order="F")
+        _syrk(Y, 0.0, products)
+        np.add(upper, products, out=upper)
+
+
+def _syrk(Y: Array, kept: float, upper: Array) -> None:
+    Y = np.ascontiguousarray(Y)  # its rows are the columns of Fortran's A = Y^T
+    routine, number = _ROUTINES[Y.dtype]
+    n, J = (ctypes.c_int(size) for size in Y.shape)
+    routine(
+        b"U", b"T", n, J, number(1.0), Y.ctypes.data, J, number(kept),
+        upper.ctypes.data, n,
+    )  # fmt: skip

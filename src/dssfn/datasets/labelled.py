@@ -1,0 +1,214 @@
+"""Labelled files read some samples at a time, by the rules of `read_labelled`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dssfn._typing import Array
+from dssfn.datasets.arrays import (
+    Source,
+    changed,
+    check_feature_kind,
+    check_label_shape,
+    class_labels,
+    feature_matrix,
+    missing_label,
+    npz_headers,
+    npz_rows,
+)
+from dssfn.datasets.hints import did_you_mean, listing
+from dssfn.datasets.table import existing_file
+from dssfn.errors import DataError
+
+if TYPE_CHECKING:
+    from dssfn.datasets.frame_blocks import FrameFile
+    from dssfn.datasets.frames import Columns
+
+_NPZ_BYTES = 2**22  # features of an NPZ file converted to float64 at a time
+_NPZ_LABELS = 2**16  # labels of an NPZ file at a time, when nothing else is read
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """Some samples that follow each other in a file."""
+
+    X: Array  # (P, c), in any order in memory
+    labels: NDArray[Any]  # (c,) as text, bool or int64
+    source: Source  # names the c samples
+
+
+class LabelledFile(Protocol):
+    """A file that can be read again and again, some samples at a time."""
+
+    path: Path
+    n_samples: int
+    n_features: int
+    feature_names: tuple[str, ...] | None
+
+    def labels(self) -> Iterator[NDArray[Any]]:
+        """All labels, some at a time."""
+
+    def blocks(self) -> Iterator[Block]:
+        """All samples, some at a time."""
+
+
+def open_labelled(
+    path: str | Path,
+    target: str | None = None,
+    *,
+    features: Sequence[str] | None = None,
+    n_features: int | None = None,
+) -> LabelledFile:
+    """Open a file whose samples must have labels; parameters as in `read_labelled`.
+
+    What its names, types and length tell is checked here, the values as they are read.
+    """
+    path = existing_file(path)
+    file: LabelledFile
+    if path.suffix.lower() == ".npz":
+        file = _LabelledNpz(path, "y" if target is None else target)
+        n_features = len(features) if features is not None else n_features
+    else:
+        # polars takes a while to import, and only such files need it.
+        from dssfn.datasets.frame_blocks import open_frames
+
+        file = _LabelledFrames(open_frames(path), target, features)
+    if n_features is not None and file.n_features != n_features:
+        raise DataError(
+            f"The model was trained on {n_features} features, "
+            f"`{path.name}` has {file.n_features}."
+        )
+    return file
+
+
+class _LabelledNpz:
+    """The arrays `X` and the target of an NPZ archive."""
+
+    def __init__(self, path: Path, target: str) -> None:
+        self.path = path
+        self.feature_names: tuple[str, ...] | None = None
+        self._target = target
+        self.n_samples, self.n_features = self._shape()
+
+    def labels(self) -> Iterator[NDArray[Any]]:
+        start = 0
+        for values in npz_rows(self.path, self._target, _NPZ_LABELS):
+            yield class_labels(values, self._source(start), name=self._target)
+            start += len(values)
+
+    def blocks(self) -> Iterator[Block]:
+        if self._shape() != (self.n_samples, self.n_features):
+            raise changed(self.path.name)
+        n_rows = max(1, _NPZ_BYTES // (8 * self.n_features))
+        rows = npz_rows(self.path, "X", n_rows)
+        labels = npz_rows(self.path, self._target, n_rows)
+        start = 0
+        for values, some_labels in zip(rows, labels, strict=True):
+            source = self._source(start)
+            y = class_labels(some_labels, source, name=self._target)
+            yield Block(feature_matrix(values, source).T, y, source)
+            start += len(values)
+
+    def _source(self, start: int) -> Source:
+        return Source(self.path.name, first=start + 1)
+
+    def _shape(self) -> tuple[int, int]:
+        """J and P, once the arrays have been found to fit each other."""
+        headers = npz_headers(self.path, ("X", self._target))
+        X, y = headers["X"], headers[self._target]
+        source = self._source(0)
+        check_feature_kind(X.shape, X.dtype, source)
+        check_label_shape(y.shape, source, name=self._target)
+        if X.shape[0] != y.shape[0]:
+            raise DataError(
+                f"`{self.path.name}`: `X` and `{self._target}` must have as many rows, "
+                f"got {X.shape[0]} and {y.shape[0]}."
+            )
+        if not X.by_rows:
+            raise DataError(
+                f"`{self.path.name}`: `X` must be stored row by row to be read in "
+                "parts, but it is in Fortran order. Save it again as "
+                "`numpy.ascontiguousarray(X)`."
+            )
+        return X.shape[0], X.shape[1]
+
+
+class _LabelledFrames:
+    """The columns of a CSV or Parquet file, divided into features and the target."""
+
+    def __init__(
+        self, file: FrameFile, target: str | None, features: Sequence[str] | None
+    ) -> None:
+        self.path = file.path
+        self._file = file
+        self._target = _checked_target(file, target)
+        self._features = _checked_features(file, self._target, features)
+        self.feature_names: tuple[str, ...] | None = self._features
+        file.survey()
+        if file.n_rows == 0:
+            raise DataError(f"`{self.path.name}` has column names but no rows.")
+        self.n_samples = file.n_rows
+        self.n_features = len(self._features)
+
+    def labels(self) -> Iterator[NDArray[Any]]:
+        for columns in self._file.columns([self._target]):
+            yield self._labels(columns)
+
+    def blocks(self) -> Iterator[Block]:
+        for columns in self._file.columns([*self._features, self._target]):
+            labels = self._labels(columns)
+            X: Array = np.empty((self.n_features, columns.n_rows))
+            for place, name in enumerate(self._features):
+                X[place] = columns.numbers(name)
+            yield Block(X, labels, columns.source)
+
+    def _labels(self, columns: Columns) -> NDArray[Any]:
+        missing = columns.frame[self._target].is_null().arg_true()
+        if len(missing) and self._has_labels():
+            raise missing_label(columns.source, self._target, int(missing[0]))
+        return columns.labels(self._target)
+
+    def _has_labels(self) -> bool:
+        """Whether there is any label in the whole file."""
+        return any(
+            columns.frame[self._target].null_count() < columns.n_rows
+            for columns in self._file.columns([self._target])
+        )
+
+
+def _checked_target(file: FrameFile, target: str | None) -> str:
+    name, names = file.path.name, file.names
+    if target is None:
+        raise DataError(
+            f"`target` must name the column of labels in `{name}`, one of "
+            f"{listing(names)}."
+        )
+    if target not in names:
+        raise DataError(
+            f"`{name}` has no target column `{target}`, only {listing(names)}."
+            f"{did_you_mean(target, names)}"
+        )
+    return target
+
+
+def _checked_features(
+    file: FrameFile, target: str, features: Sequence[str] | None
+) -> tuple[str, ...]:
+    name, names = file.path.name, file.names
+    if features is None:
+        features = [column for column in names if column != target]
+    if not features:
+        raise DataError(f"`{name}` has no feature columns, only the target `{target}`.")
+    missing = [column for column in features if column not in names]
+    if missing:
+        raise DataError(
+            f"`{name}` has no column `{missing[0]}`, which the model was trained on."
+            f"{did_you_mean(missing[0], names)}"
+        )
+    return tuple(features)
