@@ -59,7 +59,9 @@ class _SSFN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         plan = self._plan(classes)
         topology = self._topology(plan)
         parts = self._parts(codes, topology, plan)
-        result = simulate(divide(X, codes, len(classes), parts), plan, topology)
+        shards = divide(X, codes, len(classes), parts)
+        memory = _plain(self.memory)
+        result = simulate(shards, plan, topology, memory=memory)
         self.classes_ = (
             classes  # with the network, so that a failed fit changes neither
         )
@@ -162,6 +164,8 @@ class SSFNClassifier(_SSFN):
         ADMM iterations per layer.
     mu_input, mu_hidden : float, optional
         ADMM parameters of layer 0 and the others. Default: agreed per layer.
+    memory : int, optional
+        Bytes for features; what does not fit is kept in temporary files.
     preset : {"paper"}, optional
         Takes the settings left to their defaults from the paper.
     random_state : int, RandomState or None, default=None
@@ -200,6 +204,7 @@ class SSFNClassifier(_SSFN):
         n_iter: int = 100,
         mu_input: float | None = None,
         mu_hidden: float | None = None,
+        memory: int | None = None,
         preset: str | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -213,6 +218,7 @@ class SSFNClassifier(_SSFN):
         self.n_iter = n_iter
         self.mu_input = mu_input
         self.mu_hidden = mu_hidden
+        self.memory = memory
         self.preset = preset
         self.random_state = random_state
 
@@ -243,7 +249,7 @@ class DSSFNClassifier(_SSFN):
     n_rounds : int, optional
         Gossip rounds per average, instead of `tol`.
     n_layers, width, alpha, gain, standardize, bias, solver, n_iter, mu_input, \
-mu_hidden, preset, random_state :
+mu_hidden, memory, preset, random_state :
         As in `SSFNClassifier`.
 
     Attributes
@@ -288,6 +294,7 @@ mu_hidden, preset, random_state :
         consensus: str = "auto",
         tol: float | None = None,
         n_rounds: int | None = None,
+        memory: int | None = None,
         preset: str | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -308,6 +315,7 @@ mu_hidden, preset, random_state :
         self.consensus = consensus
         self.tol = tol
         self.n_rounds = n_rounds
+        self.memory = memory
         self.preset = preset
         self.random_state = random_state
 

@@ -93,7 +93,8 @@ class Features:
             return LayerProblem(Y.astype(np.float64, copy=False), T)
         if self._layer == 0:
             self._sums = self._no_sums(0)
-            self._each(lambda k, lane, Y, T: self._sums[lane].add(Y, T))
+            for _ in self._each(lambda lane, Y, T: self._sums[lane].add(Y, T)):
+                pass
         total, *others = self._sums
         for sums in others:
             total.merge(sums)
@@ -113,16 +114,19 @@ class Features:
         is_last = layer == plan.n_layers
         sums = [] if is_last or self._has_few(layer + 1) else self._no_sums(layer + 1)
 
-        def step(k: int, lane: int, Y: Array, T: Array) -> Array:
+        def step(lane: int, Y: Array, T: Array) -> tuple[Array, Array, Array]:
             scores = O @ Y  # (Q, c)
             if not is_last:
                 Y = grow(plan, layer, scores, Y)
-                if sums:
-                    sums[lane].add(Y, T)
-                self._store.put(k, Y, T)
-            return _tally(scores, T)
+            if sums:
+                sums[lane].add(Y, T)
+            return _tally(scores, T), Y, T
 
-        tally: Array = np.sum(self._each(step), axis=0)
+        tally = np.zeros(4)
+        for k, (part, Y, T) in enumerate(self._each(step)):
+            tally += part
+            if not is_last:
+                self._store.put(k, Y, T)
         self._sums = sums
         self._layer += 1
         return tally
@@ -141,24 +145,21 @@ class Features:
         Q, n = self._plan.n_outputs, self._plan.inputs_of(layer)
         return [LayerSums.zeros(Q, n) for _ in range(self._n_threads)]
 
-    def _each(self, step: Callable[[int, int, Array, Array], Result]) -> list[Result]:
-        """Do a step with every chunk of the layer, one thread's worth at a time.
+    def _each(self, step: Callable[[int, Array, Array], Result]) -> Iterator[Result]:
+        """Do a step with every chunk of the layer, one on every thread at a time.
 
-        A chunk's thread follows from its place, so that the sums are the same each
-        time.
+        A chunk's sums follow from its place, so that they are the same each time.
         """
 
-        def run(k: int, chunk: Chunk) -> Result:
-            return step(k, k % self._n_threads, *self._prepared(chunk))
+        def run(lane: int, chunk: Chunk) -> Result:
+            return step(lane, *self._prepared(chunk))
 
-        chunks = enumerate(self._chunks())
+        chunks = self._chunks()
         if self._pool is None:
-            return [run(k, chunk) for k, chunk in chunks]
-        results: list[Result] = []
+            yield from (run(0, chunk) for chunk in chunks)
+            return
         while batch := list(islice(chunks, self._n_threads)):
-            waiting = [self._pool.submit(run, k, chunk) for k, chunk in batch]
-            results += [one.result() for one in waiting]
-        return results
+            yield from self._pool.map(run, range(len(batch)), batch)
 
     def _chunks(self) -> Iterator[Chunk]:
         if self._layer > 0:

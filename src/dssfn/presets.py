@@ -13,8 +13,8 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         # Inputs scaled by agreed means, layers solved exactly in the faster way.
         "default": {
             "standardize": True,
-            "bias": 0.0,
-            "gain": 1.0,
+            "bias": 3.0,
+            "gain": 3.0,
             "solver": "auto",
             "consensus": "auto",
             "tol": 1e-12,

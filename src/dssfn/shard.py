@@ -29,7 +29,7 @@ class Samples(Protocol):
         """J."""
 
     def chunks(self, size: int) -> Iterator[tuple[Array, Array]]:
-        """X (P, c) and T (Q, c) with c = size but for the last; a fresh pass each."""
+        """X (P, c) and T (Q, c) with c <= size; a fresh pass with every call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +87,38 @@ class Shard:
         for start in range(0, self.n_samples, size):
             columns = slice(start, start + size)
             yield self.X[:, columns], self.T[:, columns]
+
+
+@dataclass(frozen=True, slots=True)
+class Pooled:
+    """All shards in one place, one after the other.
+
+    >>> one = Shard(np.eye(2), np.eye(2))
+    >>> Pooled([one, one, one]).n_samples
+    6
+    """
+
+    shards: Sequence[Samples]
+
+    @property
+    def n_features(self) -> int:
+        """P."""
+        return self.shards[0].n_features
+
+    @property
+    def n_outputs(self) -> int:
+        """Q."""
+        return self.shards[0].n_outputs
+
+    @property
+    def n_samples(self) -> int:
+        """J of all shards together."""
+        return sum(shard.n_samples for shard in self.shards)
+
+    def chunks(self, size: int) -> Iterator[tuple[Array, Array]]:
+        """The chunks of every shard; the last of each may be smaller."""
+        for shard in self.shards:
+            yield from shard.chunks(size)
 
 
 def _as_float64(name: str, values: ArrayLike) -> Array:

@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 from dssfn._typing import Agreed, Array, NodeId
 from dssfn.config import Plan
 from dssfn.consensus import Averaging
-from dssfn.errors import DataError
+from dssfn.errors import DataError, PlanError
 from dssfn.network import Network
 from dssfn.planning import BYTES_PER_SCALAR, settle
 from dssfn.shard import Samples
@@ -132,6 +132,7 @@ def simulate(
             f"`shards` must hold one shard for each of the {topology.n_nodes} nodes, "
             f"got {len(shards)}."
         )
+    _check_memory(memory)
     start = time.perf_counter()
     plan, averaging = settle(plan, topology)
     book = _Book(on_layer)
@@ -156,6 +157,11 @@ def simulate(
         consensus=averaging.name,
         seconds=time.perf_counter() - start,
     )
+
+
+def _check_memory(memory: int | None) -> None:
+    if memory is not None and (not isinstance(memory, int) or memory < 1):
+        raise PlanError(f"`memory` must be a number of bytes, got {memory!r}.")
 
 
 def _spread(matrices: tuple[Array, ...]) -> float:

@@ -119,14 +119,16 @@ def train_node(
 
         outputs: list[Array] = []
         tally = NO_RIDER  # this node's part of the sums that describe the last layer
-        iterations = 0
+        iterations, settled = 0, plan
         for layer in range(plan.n_layers + 1):
-            solution = solve_layer(features.share(), plan, layer)
+            solution = solve_layer(features.share(), settled, layer)
             O, mean, n_averagings = yield from _messages(solution, layer, tally)
             if on_layer and layer > 0:
                 on_layer(_record(layer - 1, n_nodes * mean, iterations))
             outputs.append(O)
             iterations = n_averagings
+            if n_averagings > (settled.patience(layer) or n_averagings):
+                settled = plan.replace(patience_hidden=0)  # so it will be from now on
             tally = features.advance(O)
     mean = yield _message(plan.n_layers, tally)
     if on_layer:

@@ -10,7 +10,7 @@ import typer
 
 from dssfn._atomic import write_atomically
 from dssfn.cli.display import layer_progress, show_layers, show_summary
-from dssfn.cli.experiment import Experiment, run_experiment
+from dssfn.cli.experiment import divided, run_experiment
 from dssfn.cli.outcome import print_json, screen
 from dssfn.cli.outfolder import MODEL_FILE, out_folder, write_outcome
 from dssfn.cli.simulate import make_plan
@@ -38,7 +38,7 @@ def demo(
     data = load_dataset("digits")
     plan = make_plan(data, n_layers=LAYERS, width=WIDTH, **resolve("default", {}))
     ring = build_topology("circular", NODES)
-    experiment = Experiment(data, plan, ring, "by-class")
+    experiment = divided(data, plan, ring, "by-class")
     if not json:
         screen.print(
             f"{len(data.y_train)} images of digits, sorted by digit and divided over "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,6 +12,7 @@ from rich.table import Table
 
 from dssfn.cli.experiment import OnLayer
 from dssfn.cli.outcome import notes, screen
+from dssfn.errors import PlanError
 from dssfn.simulator import Traffic
 from dssfn.training import LayerRecord
 
@@ -74,10 +76,11 @@ def show_summary(figures: dict[str, Any]) -> None:
     """The figures that matter, one per line."""
     traffic, equal = figures["communication"], figures["equivalence"]
     rows = [
-        ("test accuracy", f"{100 * figures['test_accuracy']:.2f} %"),
+        ("test accuracy", _percent(figures["test_accuracy"])),
         ("train accuracy", f"{100 * figures['train_accuracy']:.2f} %"),
         ("train error", f"{figures['train_error_db']:.2f} dB"),
         ("neighbour exchanges", f"{traffic['rounds']:,} rounds"),
+        ("layers solved by", figures["settings"]["solver"]),
         ("averages found by", traffic["consensus"]),
         (
             "message size, summed over rounds",
@@ -87,13 +90,18 @@ def show_summary(figures: dict[str, Any]) -> None:
         ("nodes differ by at most", f"{equal['node_spread']:.1e}"),
     ]
     if "central_difference" in equal:
-        agreement = 100 * equal["prediction_agreement"]
+        agreement = _percent(equal["prediction_agreement"])
         rows += [
             ("differs from one machine by", f"{equal['central_difference']:.1e}"),
-            ("same prediction as one machine", f"{agreement:.2f} % of test samples"),
+            ("largest gap of a layer's cost", f"{equal['layer_cost_gap']:.1e}"),
+            ("same prediction as one machine", f"{agreement} of test samples"),
         ]
     rows.append(("time", f"{figures['seconds']['total']:.1f} s"))
     show_pairs(rows)
+
+
+def _percent(share: float | None) -> str:
+    return "no test samples" if share is None else f"{100 * share:.2f} %"
 
 
 def show_pairs(rows: list[tuple[str, str]]) -> None:
@@ -115,3 +123,16 @@ def readable_bytes(count: float) -> str:
             return f"{count:.3g} {unit}"
         count /= 1000
     return f"{count:.3g} TB"
+
+
+def bytes_of(text: str) -> int:
+    """The number of bytes that a size such as 500MB or 2GB means.
+
+    >>> bytes_of("2GB")
+    2000000000
+    """
+    units = {"": 1, "b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", text.lower())
+    if not found or found[2] not in units or not float(found[1]):
+        raise PlanError(f"`memory` must be a size such as 500MB or 2GB, got {text!r}.")
+    return int(float(found[1]) * units[found[2]])

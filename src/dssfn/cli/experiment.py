@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,11 +11,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from dssfn.ball import TINY
 from dssfn.config import Plan
 from dssfn.datasets import Dataset, partition
 from dssfn.errors import DataError
-from dssfn.network import Network
-from dssfn.shard import divide
+from dssfn.network import CHUNK, Network
+from dssfn.shard import Pooled, Samples, Shard, divide, one_hot
 from dssfn.simulator import Simulation, Traffic, simulate
 from dssfn.topology import Topology, build_topology
 from dssfn.training import LayerRecord
@@ -25,12 +26,55 @@ OnLayer = Callable[[LayerRecord, Traffic], None]
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """Everything that decides the outcome of a simulated training."""
+    """Everything that decides the outcome of a simulated training.
 
-    data: Dataset
+    Parameters
+    ----------
+    name : str
+        Of the data.
+    shards : sequence of Samples
+        One per node.
+    test : Samples, optional
+        To test on.
+    plan : Plan
+    topology : Topology
+    partition : str
+        How the samples were divided.
+    memory : int, optional
+        Bytes that all nodes together may use.
+    """
+
+    name: str
+    shards: Sequence[Samples]
+    test: Samples | None
     plan: Plan
     topology: Topology
     partition: str
+    memory: int | None = None
+
+
+def divided(
+    data: Dataset,
+    plan: Plan,
+    topology: Topology,
+    how: str,
+    *,
+    memory: int | None = None,
+) -> Experiment:
+    """An experiment on a data set, its training samples divided over the nodes."""
+    codes = class_codes(data.y_train, plan, data.name)
+    rng = np.random.default_rng(plan.seed)
+    parts = partition(codes, topology.n_nodes, how, rng=rng)
+    test_codes = class_codes(data.y_test, plan, data.name)
+    return Experiment(
+        name=data.name,
+        shards=divide(data.X_train, codes, plan.n_outputs, parts),
+        test=Shard(data.X_test.T, one_hot(test_codes, plan.n_outputs)),
+        plan=plan,
+        topology=topology,
+        partition=how,
+        memory=memory,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,27 +90,22 @@ def run_experiment(
 ) -> Outcome:
     """Train over the graph, test, and compare with one place if asked to."""
     start = time.perf_counter()
-    data, plan, topology = experiment.data, experiment.plan, experiment.topology
-    codes = class_codes(data.y_train, plan, data.name)
-    rng = np.random.default_rng(plan.seed)
-    parts = partition(codes, topology.n_nodes, experiment.partition, rng=rng)
-    shards = divide(data.X_train, codes, plan.n_outputs, parts)
-    result = simulate(shards, plan, topology, on_layer=on_layer)
-    del shards
+    shards, topology, memory = experiment.shards, experiment.topology, experiment.memory
+    result = simulate(
+        shards, experiment.plan, topology, memory=memory, on_layer=on_layer
+    )
     network = result.networks[0]
-    predicted = network.scores(data.X_test.T).argmax(axis=0)
-    equivalence = {"node_spread": result.node_spread}
+    predicted, labels = _tested(network, experiment.test)
+    equivalence: dict[str, float | None] = {"node_spread": result.node_spread}
     if check_equivalence:
-        equivalence |= _against_one_place(data, codes, network, predicted)
+        equivalence |= _against_one_place(experiment, result, predicted)
     last = result.history[-1]
     figures = {
-        "data": data.name,
-        "n_train": len(data.y_train),
-        "n_test": len(data.y_test),
+        "data": experiment.name,
+        "n_train": sum(shard.n_samples for shard in shards),
+        "n_test": len(labels),
         "train_accuracy": last.train_accuracy,
-        "test_accuracy": float(
-            np.mean(np.array(plan.classes)[predicted] == data.y_test)
-        ),
+        "test_accuracy": _share_of_equal(predicted, labels),
         "train_error_db": last.train_error_db,
         "layers": _layers(result),
         "communication": {"consensus": result.consensus, **asdict(result.traffic)},
@@ -78,6 +117,23 @@ def run_experiment(
         "settings": settings_of(experiment, network.plan),
     }
     return Outcome(network, figures)
+
+
+def _tested(
+    network: Network, test: Samples | None
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Predicted and true class numbers of the test samples."""
+    pairs = [
+        (network.scores(X).argmax(axis=0), T.argmax(axis=0))
+        for X, T in (test.chunks(CHUNK) if test else ())
+    ]
+    empty = np.empty(0, dtype=np.intp)
+    predicted, labels = zip(*pairs, strict=True) if pairs else ([empty], [empty])
+    return np.concatenate(predicted), np.concatenate(labels)
+
+
+def _share_of_equal(a: NDArray[np.intp], b: NDArray[np.intp]) -> float | None:
+    return float(np.mean(a == b)) if len(a) else None
 
 
 def class_codes(y: NDArray[Any], plan: Plan, source: str) -> NDArray[np.intp]:
@@ -107,21 +163,24 @@ def settings_of(experiment: Experiment, settled: Plan) -> dict[str, Any]:
 
 
 def _against_one_place(
-    data: Dataset,
-    codes: NDArray[np.intp],
-    network: Network,
-    predicted: NDArray[np.intp],
-) -> dict[str, float]:
+    experiment: Experiment, result: Simulation, predicted: NDArray[np.intp]
+) -> dict[str, float | None]:
     """Distance to the exact model of the pooled data, all other settings the same."""
+    network = result.networks[0]
     plan = network.plan.replace(solver="gram")
-    everything = divide(data.X_train, codes, plan.n_outputs, [np.arange(len(codes))])
-    central = simulate(everything, plan, build_topology("complete", 1)).networks[0]
+    everything, alone = Pooled(experiment.shards), build_topology("complete", 1)
+    best = simulate([everything], plan, alone, memory=experiment.memory)
+    central = best.networks[0]
     distance = float(np.linalg.norm(network.output - central.output))
     size = float(np.linalg.norm(central.output)) or 1.0  # nothing can be learned
-    agreeing = central.scores(data.X_test.T).argmax(axis=0) == predicted
+    there, _ = _tested(central, experiment.test)
     return {
         "central_difference": distance / size,
-        "prediction_agreement": float(np.mean(agreeing)),
+        "prediction_agreement": _share_of_equal(there, predicted),
+        "layer_cost_gap": max(
+            abs(mine.cost - theirs.cost) / max(theirs.cost, TINY)
+            for mine, theirs in zip(result.history, best.history, strict=True)
+        ),
     }
 
 

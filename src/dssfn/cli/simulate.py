@@ -9,13 +9,20 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from dssfn.cli.display import layer_progress, show_layers, show_summary
-from dssfn.cli.experiment import Experiment, run_experiment
+from dssfn.cli.display import bytes_of, layer_progress, show_layers, show_summary
+from dssfn.cli.experiment import Experiment, divided, run_experiment
 from dssfn.cli.outcome import print_json, screen
 from dssfn.cli.outfolder import MODEL_FILE, out_folder, write_outcome
 from dssfn.config import PRECISIONS, SCHEMES, SOLVERS, Plan
-from dssfn.datasets import KNOWN_NAMES, PARTITIONS, Dataset, load
-from dssfn.errors import DataError, TopologyError
+from dssfn.datasets import (
+    KNOWN_NAMES,
+    PARTITIONS,
+    Dataset,
+    ShardFiles,
+    load,
+    open_shards,
+)
+from dssfn.errors import DataError, PlanError, TopologyError
 from dssfn.presets import PRESETS, paper_mu, resolve
 from dssfn.topology import (
     KINDS,
@@ -29,15 +36,21 @@ from dssfn.topology import (
 DATA, NETWORK, MODEL = "Data", "Network of nodes", "Model"
 TRAINING, OUTPUT = "Training", "Output"
 
+DEFAULT_NODES = 20
 
-def _option(help: str, panel: str, *names: str) -> Any:
-    return typer.Option(*names, help=help, rich_help_panel=panel)
+
+def _option(help: str, panel: str, *names: str, **more: Any) -> Any:
+    return typer.Option(*names, help=help, rich_help_panel=panel, **more)
 
 
 def simulate(
     data: Annotated[
-        str, _option(f"A file, or a name: {', '.join(KNOWN_NAMES)}, ...", DATA)
-    ],
+        str | None, _option(f"A file, or a name: {', '.join(KNOWN_NAMES)}, ...", DATA)
+    ] = None,
+    shard: Annotated[
+        list[Path] | None,
+        _option("A node's own file, read in chunks; once per node.", DATA),
+    ] = None,
     target: Annotated[
         str | None, _option("The column of labels in a file.", DATA)
     ] = None,
@@ -53,7 +66,9 @@ def simulate(
     partition: Annotated[
         str, _option(f"How samples are divided: {', '.join(PARTITIONS)}.", DATA)
     ] = "iid",
-    nodes: Annotated[int, _option("How many nodes.", NETWORK)] = 20,
+    nodes: Annotated[
+        int | None, _option("How many nodes.", NETWORK, show_default=str(DEFAULT_NODES))
+    ] = None,
     topology: Annotated[
         str,
         _option(f"{', '.join(KINDS)}, an edge-list file or a .npy matrix.", NETWORK),
@@ -121,6 +136,10 @@ def simulate(
     seed: Annotated[
         int, _option("Key of the random matrices, partition and split.", TRAINING)
     ] = 0,
+    memory: Annotated[
+        str | None,
+        _option("Budget for all nodes, such as 2GB; the rest goes to disk.", TRAINING),
+    ] = None,
     check_equivalence: Annotated[
         bool,
         _option("Train in one place too and compare.", OUTPUT, "--check-equivalence"),
@@ -137,25 +156,36 @@ def simulate(
 
     With --preset paper the paper's mu for the data set is taken where it has one.
     """
-    graph = read_topology(topology, nodes, degree, seed)
-    loaded = load(
-        data, target=target, data_dir=data_dir, test_size=test_size, seed=seed,
-        test_file=test,
-    )  # fmt: skip
-    if preset == "paper" and (row := paper_mu(data, nodes)):
+    if (data is None) == (not shard):
+        raise PlanError("Give either `--data`, or `--shard` once for every node.")
+    n_nodes = len(shard) if shard else DEFAULT_NODES if nodes is None else nodes
+    if nodes not in (None, n_nodes):
+        raise PlanError(f"`--nodes` must be left out, or {n_nodes}: one per --shard.")
+    graph = read_topology(topology, n_nodes, degree, seed)
+    if preset == "paper" and data and (row := paper_mu(data, n_nodes)):
         mu_input, mu_hidden = mu_input or row[0], mu_hidden or row[1]
     given = {
         "gain": gain, "standardize": standardize, "bias": bias, "solver": solver,
         "tol": tol, "consensus": consensus, "n_rounds": rounds,
     }  # fmt: skip
-    plan = make_plan(
-        loaded, n_layers=layers, width=width, alpha=alpha, n_iter=iterations, seed=seed,
-        mu_input=mu_input, mu_hidden=mu_hidden, warm_start=warm_start,
-        relaxation=relaxation, balance_mu=balance_mu, residual_tol=residual_tol,
-        latency=latency, bandwidth=bandwidth, precision=precision,
-        **resolve(preset, given),
-    )  # fmt: skip
-    experiment = Experiment(loaded, plan, graph, partition)
+    settings = {
+        "n_layers": layers, "width": width, "alpha": alpha, "n_iter": iterations,
+        "mu_input": mu_input, "mu_hidden": mu_hidden, "warm_start": warm_start,
+        "relaxation": relaxation, "balance_mu": balance_mu,
+        "residual_tol": residual_tol, "latency": latency, "bandwidth": bandwidth,
+        "precision": precision, "seed": seed, **resolve(preset, given),
+    }  # fmt: skip
+    budget = None if memory is None else bytes_of(memory)
+    if data is not None:
+        loaded = load(
+            data, target=target, data_dir=data_dir, test_size=test_size, seed=seed,
+            test_file=test,
+        )  # fmt: skip
+        plan = make_plan(loaded, **settings)
+        experiment = divided(loaded, plan, graph, partition, memory=budget)
+    else:
+        files = open_shards(shard or [], target, test=test)
+        experiment = from_files(files, graph, settings, memory=budget)
     with out_folder(out), layer_progress(layers, quiet=quiet) as on_layer:
         outcome = run_experiment(
             experiment, check_equivalence=check_equivalence, on_layer=on_layer
@@ -180,6 +210,31 @@ def read_topology(name: str, nodes: int, degree: int | None, seed: int) -> Topol
         raise TopologyError(f"`degree` must be left out: `{name}` has all the edges.")
     read = read_matrix if name.endswith(".npy") else read_edge_list
     return read(name, nodes)
+
+
+def from_files(
+    files: ShardFiles,
+    graph: Topology,
+    settings: dict[str, Any],
+    *,
+    memory: int | None,
+) -> Experiment:
+    """An experiment on one file per node."""
+    plan = Plan(
+        n_features=files.n_features,
+        classes=files.classes,
+        feature_names=files.feature_names,
+        **settings,
+    )
+    return Experiment(
+        name=f"{graph.n_nodes} files",
+        shards=files.shards,
+        test=files.test,
+        plan=plan,
+        topology=graph,
+        partition="one file each",
+        memory=memory,
+    )
 
 
 def make_plan(data: Dataset, **settings: Any) -> Plan:

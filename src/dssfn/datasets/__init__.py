@@ -3,10 +3,12 @@
 Rows are samples here, as in scikit-learn.
 """
 
+from dssfn.datasets.chunked import FileSamples, describe
 from dssfn.datasets.dataset import Dataset, split
 from dssfn.datasets.fetch import fetch_openml_dataset
 from dssfn.datasets.partition import PARTITIONS, partition
 from dssfn.datasets.registry import BUILTIN_NAMES, KNOWN_NAMES, load, load_dataset
+from dssfn.datasets.shard_files import ShardFiles, open_shards
 from dssfn.datasets.table import SUFFIXES, Table, read_labelled, read_table
 
 __all__ = [
@@ -15,10 +17,14 @@ __all__ = [
     "PARTITIONS",
     "SUFFIXES",
     "Dataset",
+    "FileSamples",
+    "ShardFiles",
     "Table",
+    "describe",
     "fetch_openml_dataset",
     "load",
     "load_dataset",
+    "open_shards",
     "partition",
     "read_labelled",
     "read_table",

@@ -1,0 +1,256 @@
+"""What the project claims, measured: exchanges, equivalence, speed, memory, accuracy.
+
+Every figure comes from the `dssfn` command that is printed with it, or from the script
+named there. Sets that are not at hand are left out with a note.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from dssfn.config import Plan
+from dssfn.consensus import Gossip, Tree, exact, gossip_rounds
+from dssfn.datasets import load, partition
+from dssfn.errors import DataError
+from dssfn.network import inputs, next_features, random_matrix
+from dssfn.presets import resolve
+from dssfn.shard import divide
+from dssfn.simulator import simulate
+from dssfn.topology import build_topology
+
+RING = ["--nodes", "20", "--degree", "4"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A measured figure beside what is wanted of it."""
+
+    what: str
+    value: float
+    wanted: float
+    at_most: bool
+    command: str
+
+    @property
+    def holds(self) -> bool:
+        return self.value <= self.wanted if self.at_most else self.value >= self.wanted
+
+
+def at_least(what: str, value: float, wanted: float, command: str) -> Claim:
+    return Claim(what, value, wanted, False, command)
+
+
+def at_most(what: str, value: float, wanted: float, command: str) -> Claim:
+    return Claim(what, value, wanted, True, command)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a command: what it printed, how long it took, its peak memory."""
+
+    command: str
+    printed: str
+    seconds: float
+    peak_bytes: int
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.printed)
+        return found
+
+
+def run(*arguments: str) -> Run:
+    """Run `python` with arguments in a process of its own."""
+    start = time.perf_counter()
+    with tempfile.TemporaryFile("w+") as out:
+        process = subprocess.Popen([sys.executable, *arguments], stdout=out)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        seconds = time.perf_counter() - start
+        out.seek(0)
+        printed = out.read()
+    shown = " ".join(arguments).replace("-m dssfn", "dssfn").removesuffix(" --quiet")
+    if process.returncode:
+        raise RuntimeError(f"`{shown}` ended with {process.returncode}")
+    return Run(shown, printed, seconds, usage.ru_maxrss * 1024)
+
+
+def dssfn(*arguments: str) -> Run:
+    return run("-m", "dssfn", *arguments, "--json", "--quiet")
+
+
+def consensus() -> Iterator[Claim]:
+    """Rounds and bytes of the averaging schemes."""
+    for degree, wanted in ((1, 10), (4, 6)):
+        ring = build_topology("circular", 20, degree=degree)
+        command = f"dssfn topology --nodes 20 --degree {degree}"
+        what = f"circle of 20, degree {degree}: rounds of exact"
+        yield at_most(what, exact(ring).n_rounds, wanted, command)
+    ratio = exact(ring).n_letters / Tree(ring).n_letters
+    what = "circle of 20, degree 4: bytes of exact over bytes of tree"
+    yield at_least(what, ratio, 15, command)
+
+
+def paper_traffic(n_features: int, n_classes: int) -> tuple[int, int]:
+    """Rounds and numbers of the paper's scheme: K = 100, gossip to 1e-10."""
+    plan = Plan(n_features=n_features, classes=tuple(range(n_classes)))
+    ring = build_topology("circular", 20, degree=4)
+    B = Gossip(ring, gossip_rounds(ring, 1e-10)).n_rounds
+    sizes = [n_classes * plan.inputs_of(layer) for layer in range(plan.n_layers + 1)]
+    return B * 100 * len(sizes), B * 100 * sum(sizes)
+
+
+def exchanges(name: str, *, everything: bool) -> Iterator[Claim]:
+    """Exchanges against the paper's scheme, and the distance to one machine."""
+    for solver, fewer, smaller in (("gram", 900, 10), ("krylov", 50, 50)):
+        for split in ("iid", "by-class", "dirichlet:0.1")[: 3 if everything else 1]:
+            options = ["--preset", "paper", "--solver", solver, "--partition", split]
+            check = ["--check-equivalence"] if everything else []
+            done = dssfn("simulate", "--data", name, *RING, *options, *check)
+            figures = done.figures
+            settings, sent = figures["settings"], figures["communication"]
+            rounds, scalars = paper_traffic(
+                settings["n_features"], len(settings["classes"])
+            )
+            head = f"{name}, {solver}, {split}"
+            yield at_least(f"{head}: times fewer exchanges", rounds / sent["rounds"],
+                           fewer, done.command)  # fmt: skip
+            yield at_least(f"{head}: times fewer numbers",
+                           scalars / sent["scalars_per_node"], smaller,
+                           done.command)  # fmt: skip
+            if not everything:
+                continue
+            equal = figures["equivalence"]
+            for key, most in (("central_difference", 1e-7), ("layer_cost_gap", 1e-8)):
+                yield at_most(f"{head}: {key}", equal[key], most, done.command)
+            agreed = equal["prediction_agreement"]
+            yield at_least(f"{head}: prediction_agreement", agreed, 1.0, done.command)
+
+
+def speed() -> Iterator[Claim]:
+    """A whole MNIST training against nothing but its products R_l Y_l."""
+    data = load("mnist")
+    codes = data.y_train.astype(np.intp)
+    parts = partition(codes, 20, "iid", rng=np.random.default_rng(0))
+    shards = divide(data.X_train, codes, 10, parts)
+    plan = Plan(n_features=784, classes=tuple(range(10)), **resolve("default", {}))
+    ring = build_topology("circular", 20, degree=4)
+    X = inputs(plan, np.ascontiguousarray(data.X_train.T), np.zeros(784), np.ones(784))
+    del data
+    R = random_matrix(0, 1, plan.width, len(X))
+    Y = next_features(np.zeros((10, X.shape[1])), R, X, gain=plan.gain)
+
+    def bare() -> float:
+        spent = 0.0
+        for layer in range(1, plan.n_layers + 1):
+            features = X if layer == 1 else Y
+            R = random_matrix(0, layer, plan.width, len(features))
+            start = time.perf_counter()
+            R @ features
+            spent += time.perf_counter() - start
+        return spent
+
+    before = bare()
+    trained = simulate(shards, plan, ring)
+    yardstick = (before + bare()) / 2
+    yield at_most(
+        "MNIST, 20 nodes, 20 layers: time over that of the products R_l Y_l",
+        trained.seconds / yardstick, 1.6, "make bench",
+    )  # fmt: skip
+
+
+MAKE_FILE = """
+import sys
+import numpy as np
+n_samples, path = int(sys.argv[1]), sys.argv[2]
+rng = np.random.default_rng(0)
+X = rng.normal(size=(n_samples, 20))
+y = (X[:, :4] ** 2).argmax(axis=1)
+np.savez(path, X=X, y=y)
+"""
+
+
+def memory() -> Iterator[Claim]:
+    """Peak memory when a node's file is ten times as long, with the same budget."""
+    with tempfile.TemporaryDirectory() as folder:
+        runs = []
+        for n_samples in (20_000, 200_000):
+            path = Path(folder) / f"{n_samples}.npz"
+            run("-c", MAKE_FILE, str(n_samples), str(path))
+            options = ["--layers", "3", "--width", "500", "--memory", "100MB"]
+            runs.append(dssfn("simulate", "--shard", str(path), *options))
+    short, long = runs
+    command = f"dssfn simulate --shard FILE {' '.join(options)}"
+    yield at_most("ten times the samples, 100 MB: peak memory",
+                  long.peak_bytes / short.peak_bytes, 1.1, command)  # fmt: skip
+    yield at_most("ten times the samples, 100 MB: time",
+                  long.seconds / short.seconds, 11, command)  # fmt: skip
+
+
+def many_nodes() -> Iterator[Claim]:
+    """A thousand nodes."""
+    for name in ("digits", "letter"):
+        try:
+            load(name)
+        except DataError:
+            continue
+        done = dssfn("simulate", "--data", name, "--nodes", "1000", "--degree", "4")
+        yield at_most(f"{name}, 1000 nodes: seconds", done.seconds, 120, done.command)
+        gigabytes = done.peak_bytes / 1e9
+        yield at_most(f"{name}, 1000 nodes: GB", gigabytes, 4, done.command)
+
+
+def accuracy() -> Iterator[Claim]:
+    """Test accuracy, mean of five seeds."""
+    script = Path(__file__).parents[1] / "scripts" / "accuracy_table.py"
+    with tempfile.TemporaryDirectory() as folder:
+        table = run(str(script), folder).printed
+    rows = [line.split("|") for line in table.splitlines()[2:]]
+    best: dict[str, float] = {}
+    for _, data, _, mean, *_ in rows:
+        best[data.strip()] = max(best.get(data.strip(), 0.0), float(mean))
+    wanted = {"vowel": 59.5, "satimage": 90, "letter": 94.5, "mnist": 97.5}
+    for name, least in wanted.items():
+        command = "python scripts/accuracy_table.py results"
+        yield at_least(f"{name}: test %, mean of 5 seeds", best[name], least, command)
+
+
+PARTS: dict[str, Callable[[], Iterator[Claim]]] = {
+    "consensus": consensus,
+    "satimage": lambda: exchanges("satimage", everything=True),
+    "letter": lambda: exchanges("letter", everything=True),
+    "mnist": lambda: exchanges("mnist", everything=False),
+    "speed": speed,
+    "memory": memory,
+    "nodes": many_nodes,
+    "accuracy": accuracy,
+}
+
+
+def measure_claims(parts: list[str], note: Callable[[str], None]) -> list[Claim]:
+    """Measure the named parts, or all of them."""
+    claims: list[Claim] = []
+    with threadpool_limits(None):
+        for part in parts:
+            try:
+                for claim in PARTS[part]():
+                    claims.append(claim)
+                    sign = "<=" if claim.at_most else ">="
+                    verdict = "" if claim.holds else "  MISSED"
+                    note(f"{claim.what}: {claim.value:.4g} ({sign} {claim.wanted:g})"
+                         f"{verdict}")  # fmt: skip
+            except DataError as exc:
+                note(f"{part}: left out. {exc}")
+    return claims

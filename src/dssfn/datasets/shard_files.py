@@ -1,0 +1,101 @@
+"""One file per node: what they have in common, and their samples in chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dssfn._typing import Label
+from dssfn.datasets.chunked import Description, FileSamples, describe
+from dssfn.errors import DataError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShardFiles:
+    """The files of all nodes, and one to test on.
+
+    Parameters
+    ----------
+    classes : tuple of labels
+        All that occur in the nodes' files, sorted.
+    feature_names : tuple of str, optional
+        None if a file has no names.
+    n_features : int
+    shards : list of FileSamples
+        One per node.
+    test : FileSamples, optional
+    """
+
+    classes: tuple[Label, ...]
+    feature_names: tuple[str, ...] | None
+    n_features: int
+    shards: list[FileSamples]
+    test: FileSamples | None
+
+
+def open_shards(
+    paths: Sequence[str | Path],
+    target: str | None = None,
+    *,
+    test: str | Path | None = None,
+) -> ShardFiles:
+    """Open one labelled file per node, to be read in chunks.
+
+    Columns are taken by name, in the order of the first file that has names. A node may
+    lack a class; the classes are those of all files together.
+
+    Parameters
+    ----------
+    paths : sequence of paths
+        CSV, TSV, Parquet or NPZ, as in `read_table`.
+    target : str, optional
+        The column of labels, the same in all files; `y` for NPZ.
+    test : str or Path, optional
+        A file to test on; it may hold no other classes.
+    """
+    found = [describe(path, target) for path in paths]
+    labels = {label for one in found for label in one.classes}
+    kinds = {type(label) for label in labels}
+    if len(kinds) > 1:
+        named = " and ".join(sorted(kind.__name__ for kind in kinds))
+        raise DataError(
+            f"Labels must be of one kind in all files, got {named}. Write them alike."
+        )
+    names = next((one.feature_names for one in found if one.feature_names), None)
+    classes, n_features = tuple(sorted(labels)), found[0].n_features
+    _check_columns(paths, found, names)
+
+    def open_one(path: str | Path) -> FileSamples:
+        return FileSamples(
+            path,
+            target=target,
+            classes=classes,
+            features=names,
+            n_features=n_features,
+        )
+
+    shards = [open_one(path) for path in paths]
+    return ShardFiles(
+        classes, names, n_features, shards, None if test is None else open_one(test)
+    )
+
+
+def _check_columns(
+    paths: Sequence[str | Path],
+    found: Sequence[Description],
+    names: tuple[str, ...] | None,
+) -> None:
+    first = found[0]
+    for path, one in zip(paths, found, strict=True):
+        if one.n_features != first.n_features:
+            raise DataError(
+                f"All files must have the same features: `{Path(path).name}` has "
+                f"{one.n_features}, `{Path(paths[0]).name}` has {first.n_features}."
+            )
+        extra = set(one.feature_names or ()) - set(names or ())
+        if extra:
+            raise DataError(
+                f"All files must have the same features: `{Path(path).name}` has "
+                f"`{min(extra)}`, which another file lacks."
+            )

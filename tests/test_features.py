@@ -1,0 +1,208 @@
+"""Features in chunks: the same network in little memory, on threads, from files."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from dssfn.config import Plan
+from dssfn.datasets import open_shards
+from dssfn.errors import PlanError
+from dssfn.features import Features, least_memory
+from dssfn.problem import LayerProblem, LayerSums, unpack
+from dssfn.shard import Pooled, Shard, one_hot
+from dssfn.simulator import simulate
+from dssfn.topology import build_topology
+from tests.strategies import pooled, random_shards
+
+ALONE = build_topology("complete", 1)
+
+
+def some_shards(*sizes):
+    rng = np.random.default_rng(0)
+    return random_shards(rng, sizes=list(sizes), n_features=6, n_classes=3)
+
+
+def some_plan(**settings):
+    base = {"n_features": 6, "classes": (0, 1, 2), "n_layers": 3, "width": 40}
+    return Plan(**base | settings)
+
+
+def assert_same_costs(result, expected, rel=1e-9):
+    # Other chunks sum in another order; that is all that may differ.
+    for mine, theirs in zip(result.history, expected.history, strict=True):
+        assert mine.cost == pytest.approx(theirs.cost, rel=rel)
+        assert mine.train_accuracy == theirs.train_accuracy
+
+
+@pytest.mark.parametrize("size", [1, 40, 46, 47, 700, 3000])
+def test_a_small_budget_gives_the_same_network_by_way_of_a_file(size):
+    shards, plan = some_shards(size), some_plan()
+    small = simulate(shards, plan, ALONE, memory=least_memory(plan, 2))
+    assert_same_costs(small, simulate(shards, plan, ALONE), rel=1e-8)
+
+
+def test_least_memory_is_the_least_that_is_taken():
+    plan, shards = some_plan(), some_shards(300)
+    Features(shards[0], plan, memory=least_memory(plan)).close()
+    with pytest.raises(PlanError, match=r"`memory` must be at least .* MB a node"):
+        Features(shards[0], plan, memory=least_memory(plan) - 1)
+
+
+@pytest.mark.parametrize("memory", [0, -1, 2.5, "1GB"])
+def test_memory_is_a_number_of_bytes(memory):
+    with pytest.raises(PlanError, match="`memory` must be"):
+        simulate(some_shards(30), some_plan(), ALONE, memory=memory)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+def test_one_pass_counts_and_sums_what_the_layer_really_holds(n_threads):
+    shard, plan = some_shards(2000)[0], some_plan(standardize=False, bias=2.0)
+    features = Features(shard, plan, n_threads=n_threads)
+    Y = np.vstack([shard.X, np.full(2000, 2.0)])
+    share = features.share()
+    assert isinstance(share, LayerSums)
+    np.testing.assert_allclose(unpack(share.packed_gram(), 7), Y @ Y.T, rtol=1e-12)
+    O = np.random.default_rng(1).normal(size=(3, 7))
+    cost, of_zero, correct, n_samples = features.advance(O)
+    assert cost == pytest.approx(np.sum((shard.T - O @ Y) ** 2))
+    assert of_zero == n_samples == 2000
+    assert correct == np.sum((O @ Y).argmax(0) == shard.T.argmax(0))
+    features.close()
+
+
+def test_threads_give_the_same_bits_every_time():
+    shard, plan = some_shards(3000)[0], some_plan()
+
+    def sums():
+        features = Features(shard, plan, n_threads=3)
+        features.share()
+        features.advance(np.ones((3, 6)))
+        share = features.share()
+        features.close()
+        return share.packed_gram().tobytes()
+
+    assert sums() == sums()
+
+
+def test_few_samples_are_their_own_share():
+    features = Features(some_shards(30)[0], some_plan())
+    features.share()
+    features.advance(np.ones((3, 6)))
+    share = features.share()
+    assert isinstance(share, LayerProblem)
+    assert share.Y.shape == (46, 30)
+    features.close()
+
+
+def test_pooled_shards_are_the_same_as_one_large_shard():
+    shards, plan = some_shards(5, 800, 60), some_plan()
+    together = Pooled(shards)
+    assert (together.n_samples, together.n_features, together.n_outputs) == (865, 6, 3)
+    assert_same_costs(
+        simulate([together], plan, ALONE), simulate([pooled(shards)], plan, ALONE)
+    )
+
+
+@pytest.mark.parametrize("sizes", [[900, 700], [12, 20]], ids=["many", "few"])
+def test_single_precision_ends_near_double_precision(sizes):
+    shards, plan = some_shards(*sizes), some_plan(alpha=1.0)
+    ring = build_topology("path", 2)
+    single = simulate(shards, plan.replace(precision="float32"), ring)
+    double = simulate(shards, plan, ring)
+    for mine, theirs in zip(single.history, double.history, strict=True):
+        # 24 bits of every feature, and a layer's error passed on to the next.
+        assert mine.cost == pytest.approx(theirs.cost, rel=1e-4)
+    assert single.networks[0].output.dtype == np.float64
+
+
+def test_files_of_all_kinds_train_as_arrays_do(tmp_path):
+    shards = some_shards(120, 90, 60)
+    names = [f"x{i}" for i in range(6)]
+    codes = [shard.T.argmax(axis=0) for shard in shards]
+    np.savez(tmp_path / "a.npz", X=shards[0].X.T.copy(), y=codes[0])
+    for k, separator, suffix in ((1, ",", "csv"), (2, "\t", "tsv")):
+        rows = np.column_stack([shards[k].X.T, codes[k]]).tolist()
+        lines = [[*names, "y"], *([*map(repr, row[:-1]), int(row[-1])] for row in rows)]
+        text = "\n".join(separator.join(map(str, line)) for line in lines)
+        (tmp_path / f"{'abc'[k]}.{suffix}").write_text(text + "\n")
+    files = open_shards([tmp_path / name for name in ("a.npz", "b.csv", "c.tsv")], "y")
+    assert (files.classes, files.feature_names) == ((0, 1, 2), tuple(names))
+    plan, ring = some_plan(), build_topology("circular", 3)
+    assert_same_costs(
+        simulate(files.shards, plan, ring, memory=3 * least_memory(plan)),
+        simulate(shards, plan, ring),
+    )
+
+
+TRAIN = """
+import resource, sys
+from dssfn import simulate, Plan
+from dssfn.datasets import open_shards
+from dssfn.topology import build_topology
+files = open_shards([sys.argv[1]])
+plan = Plan(n_features=files.n_features, classes=files.classes, n_layers=2, width=200)
+simulate(files.shards, plan, build_topology("complete", 1), memory=12_000_000)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def test_peak_memory_does_not_grow_with_the_samples(tmp_path):
+    peaks = []
+    for n_samples in (6_000, 60_000):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(n_samples, 10)).astype(np.float32)
+        path = tmp_path / f"{n_samples}.npz"
+        np.savez(path, X=X, y=rng.integers(3, size=n_samples))
+        # By way of a shell: a process starts with the peak of the one it is forked of.
+        command = ["sh", "-c", '"$0" "$@"; exit $?', sys.executable, "-c", TRAIN, path]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        peaks.append(int(done.stdout))
+    # The features of the larger file alone would take 99 MB, as much as the rest.
+    assert peaks[1] <= 1.1 * peaks[0], peaks
+
+
+FULL_DISK = """
+import resource, signal
+import numpy as np
+from dssfn import Plan, Shard, simulate
+from dssfn.errors import DataError
+from dssfn.topology import build_topology
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+X, T = np.random.default_rng(0).normal(size=(3, 9000)), np.eye(2)[:, [0, 1] * 4500]
+shard = Shard(X, T)
+plan = Plan(n_features=3, classes=(0, 1), n_layers=1, width=50)
+try:
+    simulate([shard], plan, build_topology("complete", 1), memory=1_000_000)
+except DataError as exc:
+    print(exc)
+"""
+
+
+def test_a_full_disk_is_reported_with_the_way_out():
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", FULL_DISK],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "Set TMPDIR to a folder with more room, or raise `memory`" in done.stdout
+    assert not done.stderr
+
+
+def test_a_thousand_nodes_hold_little_more_than_their_samples():
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(5, 3000)), rng.integers(3, size=3000)
+    T = one_hot(codes, 3)
+    shards = [Shard(X[:, m::1000], T[:, m::1000]) for m in range(1000)]
+    plan = Plan(n_features=5, classes=(0, 1, 2), n_layers=1, width=1000, solver="gram")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    ring = build_topology("circular", 1000, degree=4)
+    result = simulate(shards, plan, ring)
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before  # kB
+    assert result.node_spread == 0.0
+    # All messages at once would take 4 GB, two dozen of them 100 MB.
+    assert grown < 500_000
