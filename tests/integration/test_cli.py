@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dssfn.cli.main import app
+from dssfn.datasets import load
 
 SMALL = ["--layers", "2", "--width", "30", "--quiet"]
 
@@ -300,7 +301,7 @@ def test_data_without_information_are_no_accident(tmp_path):
     data = write_csv(tmp_path / "flat.csv", a=[1.5] * 40, b=[0] * 40)
     result = dssfn("simulate", "--data", data, "--target", "label", "--nodes", 3,
                    "--check-equivalence", "--json", *SMALL)  # fmt: skip
-    assert json.loads(result.stdout)["equivalence"]["central_difference"] == 0
+    assert json.loads(result.stdout)["equivalence"]["central_difference"] < 1e-14
 
 
 def test_a_value_far_out_of_range_is_named(tmp_path):
@@ -396,3 +397,43 @@ def test_runs_without_a_terminal_or_standard_input():
         stdin=subprocess.DEVNULL, capture_output=True, cwd=Path("/"),
     )  # fmt: skip
     assert json.loads(shown.stdout)["n_nodes"] == 4
+
+
+def test_shard_files_are_nodes_within_a_memory_budget(tmp_path):
+    data = load("wine")
+    for k in range(3):
+        np.savez(tmp_path / f"{k}.npz", X=data.X_train[k::3], y=data.y_train[k::3])
+    np.savez(tmp_path / "test.npz", X=data.X_test, y=data.y_test)
+    shards = [part for k in range(3) for part in ("--shard", f"{tmp_path}/{k}.npz")]
+    options = ["--layers", "2", "--width", "60", "--json", "--quiet"]
+    whole = dssfn("simulate", *shards, *options, "--check-equivalence")
+    small = dssfn("simulate", *shards, "--test", f"{tmp_path}/test.npz", "--memory",
+                  "6MB", *options)  # fmt: skip
+    first, second = (json.loads(run.stdout) for run in (whole, small))
+    assert first["settings"]["n_nodes"] == second["settings"]["n_nodes"] == 3
+    assert first["test_accuracy"] is None
+    assert first["equivalence"]["prediction_agreement"] is None
+    assert first["equivalence"]["layer_cost_gap"] < 1e-8
+    assert second["test_accuracy"] > 0.9
+    costs = [[layer["cost"] for layer in run["layers"]] for run in (first, second)]
+    np.testing.assert_allclose(costs[0], costs[1], rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "Give either `--data`, or `--shard`"),
+        (["--data", "wine", "--shard", "x.npz"], "Give either `--data`, or `--shard`"),
+        (["--shard", "no.npz"], "does not exist"),
+        (["--data", "wine", "--memory", "lots"], "such as 500MB or 2GB, got 'lots'"),
+        (["--data", "wine", "--memory", "1MB"], "must be at least"),
+        (["--data", "wine", "--precision", "half"], "`precision` must be one of"),
+        (["--data", "wine", "--bias", "-1"], "`bias` must be a number of at least 0"),
+        (["--data", "wine", "--relaxation", "2"], "`relaxation` must be below 2"),
+        (["--data", "wine", "--latency", "0"], "`latency` must be a positive number"),
+        (["--data", "wine", "--solver", "admm", "--consensus", "gossip",
+          "--balance-mu"], "equal on all of them to the last bit"),
+    ],
+)  # fmt: skip
+def test_wrong_options_are_named(arguments, message):
+    assert message in wrong("simulate", *arguments, "--quiet")
