@@ -22,7 +22,7 @@ from dssfn.datasets.arrays import (
     npz_headers,
     npz_rows,
 )
-from dssfn.datasets.hints import did_you_mean, listing
+from dssfn.datasets.column_names import feature_columns, target_column
 from dssfn.datasets.table import existing_file
 from dssfn.errors import DataError
 
@@ -147,8 +147,9 @@ class _LabelledFrames:
     ) -> None:
         self.path = file.path
         self._file = file
-        self._target = _checked_target(file, target)
-        self._features = _checked_features(file, self._target, features)
+        name, names = file.path.name, file.names
+        self._target = target_column(name, names, target)
+        self._features = feature_columns(name, names, target, features)
         self.feature_names: tuple[str, ...] | None = self._features
         file.survey()
         if file.n_rows == 0:
@@ -180,35 +181,3 @@ class _LabelledFrames:
             columns.frame[self._target].null_count() < columns.n_rows
             for columns in self._file.columns([self._target])
         )
-
-
-def _checked_target(file: FrameFile, target: str | None) -> str:
-    name, names = file.path.name, file.names
-    if target is None:
-        raise DataError(
-            f"`target` must name the column of labels in `{name}`, one of "
-            f"{listing(names)}."
-        )
-    if target not in names:
-        raise DataError(
-            f"`{name}` has no target column `{target}`, only {listing(names)}."
-            f"{did_you_mean(target, names)}"
-        )
-    return target
-
-
-def _checked_features(
-    file: FrameFile, target: str, features: Sequence[str] | None
-) -> tuple[str, ...]:
-    name, names = file.path.name, file.names
-    if features is None:
-        features = [column for column in names if column != target]
-    if not features:
-        raise DataError(f"`{name}` has no feature columns, only the target `{target}`.")
-    missing = [column for column in features if column not in names]
-    if missing:
-        raise DataError(
-            f"`{name}` has no column `{missing[0]}`, which the model was trained on."
-            f"{did_you_mean(missing[0], names)}"
-        )
-    return tuple(features)

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from dssfn._typing import Array
 from dssfn.datasets.arrays import Source, class_labels, feature_matrix, read_npz
+from dssfn.datasets.column_names import feature_columns, target_column
 from dssfn.datasets.csv_text import SEPARATORS
-from dssfn.datasets.hints import did_you_mean, listing
+from dssfn.datasets.hints import did_you_mean
 from dssfn.errors import DataError
 
 if TYPE_CHECKING:
@@ -105,10 +106,7 @@ def read_labelled(
     if target is None and path.suffix.lower() == ".npz":
         target = "y"
     if target is None:
-        raise DataError(
-            f"`target` must name the column of labels in `{path.name}`, one of "
-            f"{listing(_columns(path).names)}."
-        )
+        target_column(path.name, _columns(path).names, target)
     return read_table(path, target=target, features=features, n_features=n_features)
 
 
@@ -158,24 +156,12 @@ def _from_npz(path: Path, target: str | None) -> Table:
 def _from_columns(
     columns: Columns, target: str | None, features: Sequence[str] | None
 ) -> Table:
-    file = columns.source.name
-    if target is not None and target not in columns.names:
-        raise DataError(
-            f"`{file}` has no target column `{target}`, only {listing(columns.names)}."
-            f"{did_you_mean(target, columns.names)}"
-        )
-    y = None if target is None else columns.labels(target)
-    if features is None:
-        features = [name for name in columns.names if name != target]
-    if not features:
-        raise DataError(f"`{file}` has no feature columns, only the target `{target}`.")
-    missing = [name for name in features if name not in columns.names]
-    if missing:
-        raise DataError(
-            f"`{file}` has no column `{missing[0]}`, which the model was trained on."
-            f"{did_you_mean(missing[0], columns.names)}"
-        )
+    file, names = columns.source.name, columns.names
+    y = None
+    if target is not None:
+        y = columns.labels(target_column(file, names, target))
+    features = feature_columns(file, names, target, features)
     X: Array = np.empty((columns.n_rows, len(features)))
     for position, name in enumerate(features):
         X[:, position] = columns.numbers(name)
-    return Table(X=X, y=y, feature_names=tuple(features), target=target)
+    return Table(X=X, y=y, feature_names=features, target=target)
