@@ -148,9 +148,10 @@ class SSFNClassifier(_SSFN):
         Hidden layers.
     width : int, default=1000
         Random units per layer; a layer has 2 * n_classes + width units.
-    alpha : float, default=2.0
+    alpha : float, optional
         Radius of the ball that holds the output matrix, in units of
         sqrt(2 * n_classes). From 1 on, the training cost never rises with depth.
+        Default: the preset's.
     gain : float, optional
         Norm of the random part of the features. Default: the preset's.
     standardize : bool, optional
@@ -196,7 +197,7 @@ class SSFNClassifier(_SSFN):
         *,
         n_layers: int = 20,
         width: int = 1000,
-        alpha: float = 2.0,
+        alpha: float | None = None,
         gain: float | None = None,
         standardize: bool | None = None,
         bias: float | None = None,
@@ -283,7 +284,7 @@ mu_hidden, memory, preset, random_state :
         partition: Any = "iid",
         n_layers: int = 20,
         width: int = 1000,
-        alpha: float = 2.0,
+        alpha: float | None = None,
         gain: float | None = None,
         standardize: bool | None = None,
         bias: float | None = None,

@@ -95,8 +95,9 @@ def simulate(
     layers: Annotated[int, _option("L, hidden layers.", MODEL)] = 20,
     width: Annotated[int, _option("Random units per layer.", MODEL)] = 1000,
     alpha: Annotated[
-        float, _option("Radius of the output matrix, in units of sqrt(2Q).", MODEL)
-    ] = 2.0,
+        float | None,
+        _option("Radius of the output matrix, in units of sqrt(2Q).", MODEL),
+    ] = None,
     gain: Annotated[
         float | None, _option("Norm of the random features.", MODEL)
     ] = None,
@@ -165,11 +166,11 @@ def simulate(
     if preset == "paper" and data and (row := paper_mu(data, n_nodes)):
         mu_input, mu_hidden = mu_input or row[0], mu_hidden or row[1]
     given = {
-        "gain": gain, "standardize": standardize, "bias": bias, "solver": solver,
-        "tol": tol, "consensus": consensus, "n_rounds": rounds,
+        "alpha": alpha, "gain": gain, "standardize": standardize, "bias": bias,
+        "solver": solver, "tol": tol, "consensus": consensus, "n_rounds": rounds,
     }  # fmt: skip
     settings = {
-        "n_layers": layers, "width": width, "alpha": alpha, "n_iter": iterations,
+        "n_layers": layers, "width": width, "n_iter": iterations,
         "mu_input": mu_input, "mu_hidden": mu_hidden, "warm_start": warm_start,
         "relaxation": relaxation, "balance_mu": balance_mu,
         "residual_tol": residual_tol, "latency": latency, "bandwidth": bandwidth,
