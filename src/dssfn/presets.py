@@ -14,8 +14,8 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "default": {
             "standardize": True,
             "bias": 3.0,
-            "gain": 1.0,
-            "alpha": 4.0,
+            "gain": 3.0,
+            "alpha": 2.0,
             "solver": "auto",
             "consensus": "auto",
             "tol": 1e-12,
