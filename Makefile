@@ -36,7 +36,7 @@ format: $(READY) ## put the code in shape
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(READY) ## layer solve and mixing as ratios to a dense product in the same run
+bench: $(READY) ## every claim measured; ratios to dense products in the same run
 	$(BIN)/python -m benchmarks.run
 
 clean:         ## remove everything that was made here

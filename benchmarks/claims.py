@@ -7,7 +7,6 @@ named there. Sets that are not at hand are left out with a note.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -71,24 +70,33 @@ class Run:
         return found
 
 
-def run(*arguments: str) -> Run:
-    """Run `python` with arguments in a process of its own."""
-    start = time.perf_counter()
-    with tempfile.TemporaryFile("w+") as out:
-        process = subprocess.Popen([sys.executable, *arguments], stdout=out)
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        seconds = time.perf_counter() - start
-        out.seek(0)
-        printed = out.read()
-    shown = " ".join(arguments).replace("-m dssfn", "dssfn").removesuffix(" --quiet")
-    if process.returncode:
-        raise RuntimeError(f"`{shown}` ended with {process.returncode}")
-    return Run(shown, printed, seconds, usage.ru_maxrss * 1024)
+# The peak of this process alone: what `getrusage` gives starts at its parent's.
+DSSFN = """
+import re, sys
+from pathlib import Path
+from dssfn.cli.main import run
+try:
+    run()
+finally:
+    status = Path("/proc/self/status")
+    text = status.read_text() if status.exists() else "VmHWM: 0 kB"
+    print(re.search(r"VmHWM:\\s+(\\d+)", text)[1], file=sys.stderr)
+"""
 
 
 def dssfn(*arguments: str) -> Run:
-    return run("-m", "dssfn", *arguments, "--json", "--quiet")
+    """Run the command in a process of its own."""
+    start = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-c", DSSFN, *arguments, "--json", "--quiet"],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    seconds = time.perf_counter() - start
+    shown = " ".join(["dssfn", *arguments])
+    if done.returncode:
+        raise RuntimeError(f"`{shown}`: {done.stderr}")
+    peak = int(done.stderr.split()[-1]) * 1024
+    return Run(shown, done.stdout, seconds, peak)
 
 
 def consensus() -> Iterator[Claim]:
@@ -188,7 +196,8 @@ def memory() -> Iterator[Claim]:
         runs = []
         for n_samples in (20_000, 200_000):
             path = Path(folder) / f"{n_samples}.npz"
-            run("-c", MAKE_FILE, str(n_samples), str(path))
+            make = [sys.executable, "-c", MAKE_FILE, str(n_samples), str(path)]
+            subprocess.run(make, check=True)
             options = ["--layers", "3", "--width", "500", "--memory", "100MB"]
             runs.append(dssfn("simulate", "--shard", str(path), *options))
     short, long = runs
@@ -216,15 +225,16 @@ def accuracy() -> Iterator[Claim]:
     """Test accuracy, mean of five seeds."""
     script = Path(__file__).parents[1] / "scripts" / "accuracy_table.py"
     with tempfile.TemporaryDirectory() as folder:
-        table = run(str(script), folder).printed
-    rows = [line.split("|") for line in table.splitlines()[2:]]
+        command = [sys.executable, str(script), folder]
+        table = subprocess.run(command, check=True, capture_output=True, text=True)
+    rows = [line.split("|") for line in table.stdout.splitlines()[2:]]
     best: dict[str, float] = {}
     for _, data, _, mean, *_ in rows:
         best[data.strip()] = max(best.get(data.strip(), 0.0), float(mean))
     wanted = {"vowel": 59.5, "satimage": 90, "letter": 94.5, "mnist": 97.5}
     for name, least in wanted.items():
-        command = "python scripts/accuracy_table.py results"
-        yield at_least(f"{name}: test %, mean of 5 seeds", best[name], least, command)
+        named = "python scripts/accuracy_table.py results"
+        yield at_least(f"{name}: test %, mean of 5 seeds", best[name], least, named)
 
 
 PARTS: dict[str, Callable[[], Iterator[Claim]]] = {

@@ -226,3 +226,14 @@ def test_a_large_singular_problem_gets_its_least_norm_solution():
 
 def test_a_large_problem_of_zeros_has_the_zero_solution():
     assert not solve_ball(np.zeros((130, 130)), np.zeros((2, 130)), 1.0).any()
+
+
+def test_a_large_regular_problem_inside_the_ball_needs_no_eigenvectors():
+    rng = np.random.default_rng(0)
+    Y, T = rng.normal(size=(130, 900)), rng.normal(size=(2, 900))
+    G, C = Y @ Y.T, T @ Y.T
+    O = _by_factors(G, C, 1e6)
+    expected = np.linalg.lstsq(Y.T, T.T, rcond=None)[0].T
+    np.testing.assert_allclose(O, expected, rtol=0, atol=1e-12)
+    Y[0] = 0
+    assert _by_factors(Y @ Y.T, T @ Y.T, 1e6) is None  # singular: least norm is wanted

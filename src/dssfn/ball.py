@@ -105,7 +105,7 @@ def _secular(s: Array, c: Array, radius: float, *, start: float) -> float:
 
 
 def _by_factors(G: Array, C: Array, radius: float) -> Array | None:
-    """The solution on the sphere, or None if lam is no larger than rounding."""
+    """The solution, or None where lam or an eigenvalue of G is lost in rounding."""
     rounding = max(float(np.linalg.norm(G)) * len(G) * EPS, TINY)
     lam = max(_first_multiplier(G, C, radius), rounding)
     potrf, potrs, trtrs = get_lapack_funcs(("potrf", "potrs", "trtrs"), (G,))
@@ -120,7 +120,7 @@ def _by_factors(G: Array, C: Array, radius: float) -> Array | None:
         norm = float(np.linalg.norm(O))
         excess = norm / radius - 1
         if excess <= 0 and lam == rounding:
-            return None
+            return _inside(G, C, radius)
         best = O
         half = trtrs(L, O.T, lower=True)[0]  # L^-1 O^T
         step = excess * norm**2 / max(squared_norm(half), TINY)
@@ -129,6 +129,18 @@ def _by_factors(G: Array, C: Array, radius: float) -> Array | None:
             return best
         lam = max(lam + step, rounding)
     return best
+
+
+def _inside(G: Array, C: Array, radius: float) -> Array | None:
+    """The solution without a multiplier, if G is regular and it lies in the ball."""
+    potrf, pocon, potrs = get_lapack_funcs(("potrf", "pocon", "potrs"), (G,))
+    L, failed = potrf(np.array(G.T, order="F"), lower=True, overwrite_a=True)
+    if failed:
+        return None
+    inverse_condition = float(pocon(L, np.linalg.norm(G, 1), uplo="L")[0])
+    O: Array = potrs(L, C.T, lower=True)[0].T
+    is_regular = inverse_condition > 10 * len(G) * EPS
+    return O if is_regular and np.linalg.norm(O) <= radius else None
 
 
 def _first_multiplier(G: Array, C: Array, radius: float) -> float:
