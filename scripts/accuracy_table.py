@@ -2,8 +2,8 @@
 
     python scripts/accuracy_table.py FOLDER [DATA ..]
 
-Results that FOLDER already holds are not trained again. The settings were chosen by
-`choose_settings.py`, which never looks at test data. About twenty minutes on two cores.
+Results that FOLDER already holds are not trained again. docs/performance.md says how
+the settings were chosen. About twenty minutes on two cores.
 """
 
 from __future__ import annotations
