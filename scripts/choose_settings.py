@@ -1,11 +1,11 @@
 """Try settings on validation data cut from the training data, never on test data.
 
-    choose_settings.py FILE DATA,.. GAIN,.. ALPHA,.. BIAS,.. WIDTH LAYERS SEEDS
+    choose_settings.py FILE DATA,.. GAIN,.. ALPHA,.. BIAS,.. WIDTH LAYERS SEEDS [raw]
 
 Appends one JSON row per training to FILE, with the validation accuracy after every
 layer, and prints the means over the seeds. Vowel is cut by speaker, since its test
 speakers are not among those trained on: one of its four men and one of its four women
-in turn. The others lose a random fifth.
+in turn. The others lose a random fifth. With `raw` the inputs are not scaled.
 """
 
 from __future__ import annotations
@@ -57,13 +57,16 @@ def try_settings(name: str, seed: int, **settings: float) -> dict[str, object]:
 def main(file: str, names: str, *grids: str) -> None:
     """Run the grid and print the means."""
     gains, alphas, biases = ([float(v) for v in grid.split(",")] for grid in grids[:3])
-    width, n_layers, n_seeds = map(int, grids[3:])
+    width, n_layers, n_seeds = map(int, grids[3:6])
+    standardize = "raw" not in grids[6:]
     rows = defaultdict(list)
     for name, gain, alpha, bias, seed in itertools.product(
         names.split(","), gains, alphas, biases, range(n_seeds)
     ):
         settings = {"gain": gain, "alpha": alpha, "bias": bias, "width": width}
-        row = try_settings(name, seed, n_layers=n_layers, **settings)
+        row = try_settings(
+            name, seed, n_layers=n_layers, standardize=standardize, **settings
+        )
         with Path(file).open("a") as out:
             out.write(json.dumps(row) + "\n")
         key = (name, gain, alpha, bias)
