@@ -1,9 +1,14 @@
-"""Settings of the tests: fresh examples at home, the same ones in every CI run."""
+"""Settings of the tests (fresh examples at home, the same ones in every CI run), and
+what several of them need.
+"""
 
 from __future__ import annotations
 
 import os
 
+import numpy as np
+import polars as pl
+import pytest
 from hypothesis import settings
 
 # Lets scikit-learn's checks of array-API input run; read when scipy is imported.
@@ -12,3 +17,25 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 settings.register_profile("home", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "home")
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write a file from text, bytes, columns or arrays, by its suffix."""
+
+    def writer(name, content):
+        path = tmp_path / name
+        if isinstance(content, str):
+            content = content.encode()
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        elif path.suffix == ".npz":
+            np.savez(path, **content)
+        elif path.suffix == ".parquet":
+            pl.DataFrame(content).write_parquet(path)
+        else:
+            separator = "\t" if path.suffix == ".tsv" else ","
+            pl.DataFrame(content).write_csv(path, separator=separator)
+        return path
+
+    return writer

@@ -49,28 +49,6 @@ def block(request):
         yield
 
 
-@pytest.fixture
-def write(tmp_path):
-    """Write a file from text, bytes, columns or arrays, by its suffix."""
-
-    def writer(name, content):
-        path = tmp_path / name
-        if isinstance(content, str):
-            content = content.encode()
-        if isinstance(content, bytes):
-            path.write_bytes(content)
-        elif path.suffix == ".npz":
-            np.savez(path, **content)
-        elif path.suffix == ".parquet":
-            pl.DataFrame(content).write_parquet(path)
-        else:
-            separator = "\t" if path.suffix == ".tsv" else ","
-            pl.DataFrame(content).write_csv(path, separator=separator)
-        return path
-
-    return writer
-
-
 def assert_as_read_whole(path, target=None, *, size=2, features=None):
     """Description and chunks are those of the table that `read_labelled` gives."""
     table = read_labelled(path, target, features=features)

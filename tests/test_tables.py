@@ -19,28 +19,6 @@ LABELS = {
 }
 
 
-@pytest.fixture
-def write(tmp_path):
-    """Write a file from text, bytes, columns or arrays, by its suffix."""
-
-    def writer(name, content):
-        path = tmp_path / name
-        if isinstance(content, str):
-            content = content.encode()
-        if isinstance(content, bytes):
-            path.write_bytes(content)
-        elif path.suffix == ".npz":
-            np.savez(path, **content)
-        elif path.suffix == ".parquet":
-            pl.DataFrame(content).write_parquet(path)
-        else:
-            separator = "\t" if path.suffix == ".tsv" else ","
-            pl.DataFrame(content).write_csv(path, separator=separator)
-        return path
-
-    return writer
-
-
 def assert_refused(pattern, path, **options):
     """The message matches, on one line, and names the file."""
     with pytest.raises(DataError, match=pattern) as caught:

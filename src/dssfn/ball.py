@@ -109,26 +109,24 @@ def _by_factors(G: Array, C: Array, radius: float) -> Array | None:
     rounding = max(float(np.linalg.norm(G)) * len(G) * EPS, TINY)
     lam = max(_first_multiplier(G, C, radius), rounding)
     potrf, potrs, trtrs = get_lapack_funcs(("potrf", "potrs", "trtrs"), (G,))
-    best: Array | None = None
     for _ in range(50):  # four in practice
         shifted = np.array(G.T, order="F")  # a plain copy, since G is symmetric
         shifted[np.diag_indices_from(shifted)] += lam
         L, failed = potrf(shifted, lower=True, overwrite_a=True, clean=False)
         if failed:
             return None
-        O = potrs(L, C.T, lower=True)[0].T  # C (G + lam I)^-1
+        O: Array = potrs(L, C.T, lower=True)[0].T  # C (G + lam I)^-1
         norm = float(np.linalg.norm(O))
         excess = norm / radius - 1
         if excess <= 0 and lam == rounding:
             return _inside(G, C, radius)
-        best = O
         half = trtrs(L, O.T, lower=True)[0]  # L^-1 O^T
         step = excess * norm**2 / max(squared_norm(half), TINY)
         # Below a few digits of rounding the steps only follow the noise of the norm.
         if abs(excess) <= 16 * EPS or abs(step) <= 1e-13 * lam:
-            return best
+            break
         lam = max(lam + step, rounding)
-    return best
+    return O
 
 
 def _inside(G: Array, C: Array, radius: float) -> Array | None:

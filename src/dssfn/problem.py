@@ -222,12 +222,11 @@ class LayerProblem:
 
     def spectral(self) -> Factors:
         """The O-update of ADMM for any mu, in the basis of Y^T Y's eigenvectors."""
-        Y, T = self.Y, self.T
-        s, V = np.linalg.eigh(Y.T @ Y)
-        YV = Y @ V
+        s, V = np.linalg.eigh(self.Y.T @ self.Y)
+        YV, TV = self.Y @ V, self.T @ V
 
         def proximal(mu: float) -> Proximal:
-            return lambda B: B + ((T @ V - B @ YV) / (s + 1 / mu)) @ YV.T
+            return lambda B: B + ((TV - B @ YV) / (s + 1 / mu)) @ YV.T
 
         return proximal
 

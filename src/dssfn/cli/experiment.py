@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dssfn.ball import TINY
 from dssfn.config import Plan
-from dssfn.datasets import Dataset, partition
+from dssfn.datasets import Dataset, ShardFiles, partition
 from dssfn.errors import DataError
 from dssfn.network import CHUNK, Network
 from dssfn.shard import Pooled, Samples, Shard, divide, one_hot
@@ -73,6 +73,31 @@ def divided(
         plan=plan,
         topology=topology,
         partition=how,
+        memory=memory,
+    )
+
+
+def from_files(
+    files: ShardFiles,
+    graph: Topology,
+    settings: dict[str, Any],
+    *,
+    memory: int | None,
+) -> Experiment:
+    """An experiment on one file per node."""
+    plan = Plan(
+        n_features=files.n_features,
+        classes=files.classes,
+        feature_names=files.feature_names,
+        **settings,
+    )
+    return Experiment(
+        name=f"{graph.n_nodes} files",
+        shards=files.shards,
+        test=files.test,
+        plan=plan,
+        topology=graph,
+        partition="one file each",
         memory=memory,
     )
 

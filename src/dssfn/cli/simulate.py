@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from dssfn.cli.display import bytes_of, layer_progress, show_layers, show_summary
-from dssfn.cli.experiment import Experiment, divided, run_experiment
+from dssfn.cli.experiment import divided, from_files, run_experiment
 from dssfn.cli.outcome import print_json, screen
 from dssfn.cli.outfolder import MODEL_FILE, out_folder, write_outcome
 from dssfn.config import PRECISIONS, SCHEMES, SOLVERS, Plan
@@ -18,7 +18,6 @@ from dssfn.datasets import (
     KNOWN_NAMES,
     PARTITIONS,
     Dataset,
-    ShardFiles,
     load,
     open_shards,
 )
@@ -211,31 +210,6 @@ def read_topology(name: str, nodes: int, degree: int | None, seed: int) -> Topol
         raise TopologyError(f"`degree` must be left out: `{name}` has all the edges.")
     read = read_matrix if name.endswith(".npy") else read_edge_list
     return read(name, nodes)
-
-
-def from_files(
-    files: ShardFiles,
-    graph: Topology,
-    settings: dict[str, Any],
-    *,
-    memory: int | None,
-) -> Experiment:
-    """An experiment on one file per node."""
-    plan = Plan(
-        n_features=files.n_features,
-        classes=files.classes,
-        feature_names=files.feature_names,
-        **settings,
-    )
-    return Experiment(
-        name=f"{graph.n_nodes} files",
-        shards=files.shards,
-        test=files.test,
-        plan=plan,
-        topology=graph,
-        partition="one file each",
-        memory=memory,
-    )
 
 
 def make_plan(data: Dataset, **settings: Any) -> Plan:
