@@ -76,6 +76,11 @@ class Features:
         self._scale = np.ones(plan.n_features)
         self._sums: list[LayerSums] = []  # of the current layer, one per thread
 
+    @property
+    def n_samples(self) -> int:
+        """J, the number of samples."""
+        return self._samples.n_samples
+
     def inputs(self) -> Iterator[Array]:
         """The samples as they came, chunk by chunk."""
         for X, _ in self._samples.chunks(self._chunk):

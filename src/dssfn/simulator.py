@@ -8,22 +8,17 @@ from __future__ import annotations
 
 import math
 import time
-from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import Any, Self
 
-import joblib
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from dssfn._typing import Agreed, Array, NodeId
 from dssfn.config import Plan
 from dssfn.consensus import Averaging
 from dssfn.errors import DataError, PlanError
+from dssfn.lockstep import Finished, Workers, advance, run_agreed
 from dssfn.network import Network
 from dssfn.planning import BYTES_PER_SCALAR, settle
 from dssfn.shard import Samples
@@ -136,7 +131,7 @@ def simulate(
     start = time.perf_counter()
     plan, averaging = settle(plan, topology)
     book = _Book(on_layer)
-    with _Workers(len(shards)) as workers:
+    with Workers(len(shards)) as workers:
         programs = [
             train_node(
                 shard,
@@ -200,21 +195,21 @@ def _drive(
     programs: Sequence[NodeProgram[Network]],
     averaging: Averaging,
     book: _Book,
-    workers: _Workers,
+    workers: Workers,
 ) -> list[Network]:
     """Answer all programs, which walk in step, until they return."""
     step = 0
-    requests = workers.map(_advance, programs, [None] * len(programs))
-    while not isinstance(requests[0], Network):
+    requests = workers.map(advance, programs, [None] * len(programs))
+    while not isinstance(requests[0], Finished):
         if isinstance(requests[0], Agreed):
-            replies = _run_agreed(requests, workers)
+            replies = run_agreed(requests, workers)
         else:
             book.account(averaging, requests[0])
             values = _Values(requests, averaging.order(step), workers)
             replies = list(averaging.mix(values, step))
             step += 1
-        requests = workers.map(_advance, programs, replies)
-    return requests
+        requests = workers.map(advance, programs, replies)
+    return [finished.result for finished in requests]
 
 
 class _Values:
@@ -224,7 +219,7 @@ class _Values:
         self,
         messages: Sequence[Message],
         order: Sequence[NodeId],
-        workers: _Workers,
+        workers: Workers,
     ) -> None:
         self._ahead = workers.ahead(messages[node].make for node in order)
         self._order = iter(order)
@@ -233,81 +228,3 @@ class _Values:
         assert node == next(self._order)
         values: Array = next(self._ahead)
         return values
-
-
-def _advance(program: NodeProgram[Network], reply: Any) -> Message | Agreed | Network:
-    try:
-        with np.errstate(all="ignore"):  # every message is checked to be finite
-            return next(program) if reply is None else program.send(reply)
-    except StopIteration as stop:
-        network: Network = stop.value
-        return network
-
-
-def _run_agreed(tasks: Sequence[Agreed], workers: _Workers) -> list[Any]:
-    """Run what the nodes ask for; once, if they all ask for the same."""
-    if all(_is_same(task, tasks[0]) for task in tasks):
-        return [_quietly(tasks[0])] * len(tasks)
-    return workers.map(_quietly, tasks)
-
-
-def _quietly(task: Agreed) -> Any:
-    with np.errstate(all="ignore"):
-        return task.run()
-
-
-def _is_same(one: Agreed, other: Agreed) -> bool:
-    return one.function is other.function and all(
-        map(_is_equal, one.arguments, other.arguments)
-    )
-
-
-def _is_equal(a: Any, b: Any) -> bool:
-    if isinstance(a, np.ndarray):  # the same memory; comparing values would take time
-        return bool(a.__array_interface__ == b.__array_interface__)
-    return bool(a == b)
-
-
-class _Workers:
-    """Nodes side by side on as many threads as there are cores, one BLAS thread each.
-
-    A node's matrices are small: threads inside one product wait for each other more
-    than they compute, while threads on different nodes never meet.
-    """
-
-    def __init__(self, n_nodes: int) -> None:
-        n_cores = joblib.cpu_count()
-        self._n_threads = min(n_nodes, n_cores)
-        self.threads_per_node = max(1, n_cores // n_nodes)
-
-    def __enter__(self) -> Self:
-        self._stack = ExitStack()
-        self._stack.enter_context(threadpool_limits(1, user_api="blas"))
-        if self._n_threads > 1:
-            self._pool = ThreadPoolExecutor(self._n_threads)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        if self._n_threads > 1:
-            self._pool.shutdown(cancel_futures=True)
-        self._stack.close()
-
-    def map(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
-        """Call a function for every node."""
-        if self._n_threads == 1:
-            return list(map(function, *arguments))
-        return list(self._pool.map(function, *arguments))
-
-    def ahead(self, functions: Iterable[Callable[[], Any]]) -> Iterator[Any]:
-        """Results in order, a few of them computed before they are asked for."""
-        if self._n_threads == 1:
-            yield from (function() for function in functions)
-            return
-        todo = iter(functions)
-        first = islice(todo, 2 * self._n_threads)
-        waiting = deque(self._pool.submit(function) for function in first)
-        while waiting:
-            result = waiting.popleft().result()
-            waiting.extend(self._pool.submit(f) for f in islice(todo, 1))
-            yield result
-            del result

@@ -32,6 +32,7 @@ from dssfn.solvers import solve_layer
 Result = TypeVar("Result")
 
 INPUTS = -1  # the layer number of what is agreed on before layer 0
+SCALING_AVERAGINGS = 3
 NO_RIDER: Array = np.empty(0)
 
 
@@ -81,6 +82,50 @@ class LayerRecord:
     iterations: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Progress:
+    """A training that has solved its first layers: all that is needed to go on.
+
+    Parameters
+    ----------
+    shift, scale : arrays of shape (P,)
+        The agreed scaling of the inputs.
+    outputs : tuple of arrays
+        O of each solved layer; at least one.
+    iterations : tuple of int
+        Averagings that each of them took.
+    """
+
+    shift: Array
+    scale: Array
+    outputs: tuple[Array, ...]
+    iterations: tuple[int, ...]
+
+    def first(self, n_solved: int) -> Progress | None:
+        """The training as it was when it had solved fewer layers; None at its start."""
+        if n_solved == 0:
+            return None
+        return Progress(
+            self.shift,
+            self.scale,
+            self.outputs[:n_solved],
+            self.iterations[:n_solved],
+        )
+
+    def then(self, O: Array, n_averagings: int) -> Progress:
+        """The training with one more layer."""
+        return Progress(
+            self.shift,
+            self.scale,
+            (*self.outputs, O),
+            (*self.iterations, n_averagings),
+        )
+
+    def n_averagings(self, plan: Plan) -> int:
+        """All averagings up to here."""
+        return plan.standardize * SCALING_AVERAGINGS + sum(self.iterations)
+
+
 def train_node(
     samples: Samples,
     plan: Plan,
@@ -88,6 +133,8 @@ def train_node(
     n_nodes: int,
     memory: int | None = None,
     n_threads: int = 1,
+    start: Progress | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
     on_layer: Callable[[LayerRecord], None] | None = None,
 ) -> NodeProgram[Network]:
     """Grow the network layer by layer on one node's samples.
@@ -104,36 +151,57 @@ def train_node(
         Bytes that this node may use; see `dssfn.features.Features`.
     n_threads : int
         Threads for this node's samples.
+    start : Progress, optional
+        Go on from here, as all other nodes do.
+    on_progress : callable, optional
+        Told of every solved layer.
     on_layer : callable, optional
-        Told of every finished layer, once the next one has been solved.
+        Told how the network stands after a layer, once the next one has been solved.
     """
     _check_samples(samples, plan)
     with closing(
         Features(samples, plan, memory=memory, n_threads=n_threads)
     ) as features:
-        shift, scale = np.zeros(plan.n_features), np.ones(plan.n_features)
-        if plan.standardize:
-            scaling = agree_scaling(features.inputs, samples.n_samples)
-            (shift, scale), _, _ = yield from _messages(scaling, INPUTS, NO_RIDER)
-            features.scale(shift, scale)
-
-        outputs: list[Array] = []
+        if start is None:
+            shift, scale = yield from _scaling(features, plan)
+            start = Progress(shift, scale, (), ())
+        progress = start
+        features.scale(progress.shift, progress.scale)
         tally = NO_RIDER  # this node's part of the sums that describe the last layer
-        iterations, settled = 0, plan
-        for layer in range(plan.n_layers + 1):
-            solution = solve_layer(features.share(), settled, layer)
+        for O in progress.outputs:
+            tally = features.advance(O)
+        for layer in range(len(progress.outputs), plan.n_layers + 1):
+            patient = _patient(plan, progress.iterations)
+            solution = solve_layer(features.share(), patient, layer)
             O, mean, n_averagings = yield from _messages(solution, layer, tally)
             if on_layer and layer > 0:
-                on_layer(_record(layer - 1, n_nodes * mean, iterations))
-            outputs.append(O)
-            iterations = n_averagings
-            if n_averagings > (settled.patience(layer) or n_averagings):
-                settled = plan.replace(patience_hidden=0)  # so it will be from now on
+                record = _record(layer - 1, n_nodes * mean, progress.iterations[-1])
+                on_layer(record)
+            progress = progress.then(O, n_averagings)
+            if on_progress:
+                on_progress(progress)
             tally = features.advance(O)
     mean = yield _message(plan.n_layers, tally)
     if on_layer:
-        on_layer(_record(plan.n_layers, n_nodes * mean, iterations))
-    return Network(plan, tuple(outputs), shift, scale)
+        on_layer(_record(plan.n_layers, n_nodes * mean, progress.iterations[-1]))
+    return Network(plan, progress.outputs, progress.shift, progress.scale)
+
+
+def _scaling(features: Features, plan: Plan) -> NodeProgram[tuple[Array, Array]]:
+    if not plan.standardize:
+        return np.zeros(plan.n_features), np.ones(plan.n_features)
+    program = agree_scaling(features.inputs, features.n_samples)
+    scaling, _, n_averagings = yield from _messages(program, INPUTS, NO_RIDER)
+    assert n_averagings == SCALING_AVERAGINGS
+    return scaling
+
+
+def _patient(plan: Plan, iterations: tuple[int, ...]) -> Plan:
+    """The plan; once a layer has lost patience, all others do so at once."""
+    for layer, n_averagings in enumerate(iterations):
+        if n_averagings > (plan.patience(layer) or n_averagings):
+            return plan.replace(patience_hidden=0)
+    return plan
 
 
 def agree_scaling(

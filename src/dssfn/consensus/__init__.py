@@ -5,7 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 
-from dssfn.consensus.base import Averaging, Letters, Rounds, Values, run_rounds, seconds
+from dssfn.consensus.base import (
+    Averaging,
+    Letters,
+    Rounds,
+    Swap,
+    Values,
+    run_rounds,
+    seconds,
+)
 from dssfn.consensus.polynomial import (
     Gossip,
     Polynomial,
@@ -23,6 +31,7 @@ __all__ = [
     "Letters",
     "Polynomial",
     "Rounds",
+    "Swap",
     "Tree",
     "Values",
     "chebyshev",

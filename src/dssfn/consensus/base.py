@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
-from typing import Protocol, TypeAlias
+from collections.abc import Collection, Generator, Mapping, Sequence
+from typing import NamedTuple, Protocol, TypeAlias
 
 from dssfn._typing import Array, NodeId
 
 Letters: TypeAlias = Mapping[NodeId, Array]
 """What a node sends to, or has received from, its neighbours in one round."""
 
-Rounds: TypeAlias = Generator[Letters, Letters, Array]
-"""One node's side of an averaging: yields letters out, receives letters in."""
+
+class Swap(NamedTuple):
+    """One node's side of a round: what it sends, and who sends to it."""
+
+    letters: Letters
+    senders: Collection[NodeId]
+
+
+Rounds: TypeAlias = Generator[Swap, Letters, Array]
+"""One node's side of an averaging: yields swaps, receives the letters that came."""
 
 
 class Values(Protocol):
@@ -85,15 +93,15 @@ def run_rounds(
     results: dict[NodeId, Array] = {}
     inboxes: list[dict[NodeId, Array] | None] = [None] * len(nodes)
     while len(results) < len(nodes):
-        outboxes: dict[NodeId, Letters] = {}
+        swaps: dict[NodeId, Swap] = {}
         for i, node in enumerate(nodes):
             try:
                 inbox = inboxes[i]
-                outboxes[i] = next(node) if inbox is None else node.send(inbox)
+                swaps[i] = next(node) if inbox is None else node.send(inbox)
             except StopIteration as stop:
                 results[i] = stop.value
         inboxes = [
-            {j: box[i] for j, box in outboxes.items() if i in box}
+            {j: swaps[j].letters[i] for j in swaps[i].senders} if i in swaps else None
             for i in range(len(nodes))
         ]
     return [results[i] for i in range(len(nodes))]

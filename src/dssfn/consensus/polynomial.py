@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dssfn._typing import Array, NodeId
-from dssfn.consensus.base import Rounds, Values
+from dssfn.consensus.base import Rounds, Swap, Values
 from dssfn.topology import Topology
 
 EQUAL = 1e-11  # eigenvalues this near are one: symmetric graphs have many equal pairs
@@ -82,7 +82,8 @@ class Polynomial:
         neighbours = self.topology.neighbours(node)
         before = value
         for mixed, own, older in self.plan:
-            held = {node: value, **(yield dict.fromkeys(neighbours, value))}
+            came = yield Swap(dict.fromkeys(neighbours, value), neighbours)
+            held = {node: value, **came}
             # Summed in the order of node ids, so that every driver gives the same bits.
             mean = sum((weights[j] * held[j] for j in sorted(held)), np.zeros(()))
             before, value = value, mixed * mean + own * value + older * before

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csgraph
 
 from dssfn._typing import Array, NodeId
-from dssfn.consensus.base import Rounds, Values
+from dssfn.consensus.base import Rounds, Swap, Values
 from dssfn.topology import Topology
 
 ADD = -1  # no node's number
@@ -91,14 +91,19 @@ class Tree:
         """One node's rounds: wait for the children, tell the parent; then back."""
         tree = self.branches(step)
         level, parent = tree.levels[node], tree.parents[node]
+        children = tree.children[node]
         total = value
-        for k in range(self.depth):
-            inbox = yield {parent: total} if k == self.depth - level else {}
+        for k in range(self.depth, 0, -1):  # from the deepest level to the root
+            inbox = yield Swap(
+                {parent: total} if k == level else {},
+                children if k == level + 1 else (),
+            )
             for child in sorted(inbox):
                 total = total + inbox[child]
-        for k in range(self.depth):
-            inbox = (
-                yield dict.fromkeys(tree.children[node], total) if k == level else {}
+        for k in range(self.depth):  # and back
+            inbox = yield Swap(
+                dict.fromkeys(children, total) if k == level else {},
+                (parent,) if k == level - 1 else (),
             )
             total = inbox.get(parent, total)
         return total / self.topology.n_nodes

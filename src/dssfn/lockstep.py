@@ -1,0 +1,111 @@
+"""Several programs side by side in one process.
+
+Nodes that share a process share its cores, and do the arithmetic on agreed numbers once
+where they hold the same ones.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Generic, Self, TypeVar
+
+import joblib
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from dssfn._typing import Agreed
+from dssfn.training import Message, NodeProgram
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Finished(Generic[Result]):
+    """What a program returned."""
+
+    result: Result
+
+
+def advance(
+    program: NodeProgram[Result], reply: Any
+) -> Message | Agreed | Finished[Result]:
+    """Let a program walk to its next request; a first reply of None starts it."""
+    try:
+        with np.errstate(all="ignore"):  # every message is checked to be finite
+            return next(program) if reply is None else program.send(reply)
+    except StopIteration as stop:
+        return Finished(stop.value)
+
+
+def run_agreed(tasks: Sequence[Agreed], workers: Workers) -> list[Any]:
+    """Run what the nodes ask for; once, if they all ask for the same."""
+    if all(_is_same(task, tasks[0]) for task in tasks):
+        return [_quietly(tasks[0])] * len(tasks)
+    return workers.map(_quietly, tasks)
+
+
+def _quietly(task: Agreed) -> Any:
+    with np.errstate(all="ignore"):
+        return task.run()
+
+
+def _is_same(one: Agreed, other: Agreed) -> bool:
+    return one.function is other.function and all(
+        map(_is_equal, one.arguments, other.arguments)
+    )
+
+
+def _is_equal(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray):  # the same memory; comparing values would take time
+        return bool(a.__array_interface__ == b.__array_interface__)
+    return bool(a == b)
+
+
+class Workers:
+    """Nodes side by side on as many threads as there are cores, one BLAS thread each.
+
+    A node's matrices are small: threads inside one product wait for each other more
+    than they compute, while threads on different nodes never meet.
+    """
+
+    def __init__(self, n_nodes: int) -> None:
+        n_cores = joblib.cpu_count()
+        self._n_threads = min(n_nodes, n_cores)
+        self.threads_per_node = max(1, n_cores // n_nodes)
+
+    def __enter__(self) -> Self:
+        self._stack = ExitStack()
+        self._stack.enter_context(threadpool_limits(1, user_api="blas"))
+        if self._n_threads > 1:
+            self._pool = ThreadPoolExecutor(self._n_threads)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._n_threads > 1:
+            self._pool.shutdown(cancel_futures=True)
+        self._stack.close()
+
+    def map(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
+        """Call a function for every node."""
+        if self._n_threads == 1:
+            return list(map(function, *arguments))
+        return list(self._pool.map(function, *arguments))
+
+    def ahead(self, functions: Iterable[Callable[[], Any]]) -> Iterator[Any]:
+        """Results in order, a few of them computed before they are asked for."""
+        if self._n_threads == 1:
+            yield from (function() for function in functions)
+            return
+        todo = iter(functions)
+        first = islice(todo, 2 * self._n_threads)
+        waiting = deque(self._pool.submit(function) for function in first)
+        while waiting:
+            result = waiting.popleft().result()
+            waiting.extend(self._pool.submit(f) for f in islice(todo, 1))
+            yield result
+            del result
