@@ -8,7 +8,10 @@
     │   ├── DataError                    samples, labels, a data file
     │   ├── TopologyError                a graph or a mixing matrix
     │   └── ModelFileError               a model file
-    └── NumericalError                   the arithmetic left the finite numbers
+    ├── NumericalError                   the arithmetic left the finite numbers
+    └── TransportError                   trouble on the wire
+        ├── PeerTimeout                  a neighbour was silent for too long
+        └── ProtocolError                a neighbour sent what it must not
 
 A message names the argument in backticks, the rule, what came, and the way out.
 The command line ends with exit code 2 on an `InputError` and 1 on the others.
@@ -43,6 +46,18 @@ class ModelFileError(InputError):
 
 class NumericalError(DssfnError):
     """The arithmetic left the finite numbers."""
+
+
+class TransportError(DssfnError):
+    """Trouble on the wire."""
+
+
+class PeerTimeout(TransportError):
+    """A neighbour was silent for too long."""
+
+
+class ProtocolError(TransportError):
+    """A neighbour sent what it must not."""
 
 
 class AccuracyWarning(UserWarning):

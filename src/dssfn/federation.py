@@ -1,0 +1,203 @@
+"""Federation: the plan file of a real network. Who takes part, who talks to whom, and
+the settings of the training. Every node holds the same file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tomllib
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import networkx as nx
+
+from dssfn._typing import NodeId
+from dssfn.config import Plan
+from dssfn.errors import PlanError
+from dssfn.topology import Topology, build_topology, from_graph
+
+# A name is also a certificate's DNS name.
+_NAME = re.compile(
+    r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*"
+)
+
+
+class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One node: its name, and where others reach it if it has an open port."""
+
+    name: str
+    address: str | None = None
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name) or len(self.name) > 200:
+            raise PlanError(
+                "The `name` of a node must be made of lower-case letters, digits, '-' "
+                f"and '.', as a host's is; got {self.name!r}."
+            )
+        if self.address is not None:
+            split_address(self.address)
+
+
+class Graph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Who talks to whom: a kind of graph as in `build_topology`, or a list of edges."""
+
+    kind: str | None = None
+    degree: int | None = None
+    edges: tuple[tuple[str, str], ...] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.kind is None) == (self.edges is None):
+            raise PlanError("`graph` must have either a `kind` or a list of `edges`.")
+
+
+class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What all nodes agreed on before they start.
+
+    Parameters
+    ----------
+    nodes : tuple of Member
+        In the order of the graph's nodes.
+    graph : Graph
+    training : Plan
+    round_deadline : float
+        Seconds within which a neighbour that is gone is named. All other times follow
+        from it.
+    """
+
+    nodes: tuple[Member, ...]
+    graph: Graph
+    training: Plan
+    round_deadline: float = 30.0
+
+    def __post_init__(self) -> None:
+        names = self.names
+        if len(set(names)) < len(names) or not names:
+            raise PlanError(f"`nodes` must have names that all differ, got {names}.")
+        if not 0 < self.round_deadline < 1e6:
+            raise PlanError(
+                "`round_deadline` must be a positive number of seconds, "
+                f"got {self.round_deadline!r}."
+            )
+        for a, b in self.graph.edges or ():
+            if a not in names or b not in names or a == b:
+                raise PlanError(
+                    f"`edges` must join two of the nodes {', '.join(names)}; "
+                    f"got {a!r} and {b!r}."
+                )
+        self.topology()  # a graph that cannot be is refused here
+
+    @property
+    def names(self) -> list[str]:
+        """Of all nodes, in their order."""
+        return [member.name for member in self.nodes]
+
+    def topology(self) -> Topology:
+        """The graph with its mixing matrix."""
+        return _topology(self.graph, tuple(self.names))
+
+    def index(self, name: str) -> NodeId:
+        """The number of a node."""
+        if name not in self.names:
+            raise PlanError(
+                f"`name` must be one of the plan's nodes {', '.join(self.names)}, "
+                f"got {name!r}."
+            )
+        return self.names.index(name)
+
+    def fingerprint(self) -> str:
+        """A digest of all that nodes must agree on; addresses may differ."""
+        return hashlib.sha256(self.agreed()).hexdigest()
+
+    def agreed(self) -> bytes:
+        """All that nodes must agree on, as JSON."""
+        nodes = tuple(Member(name) for name in self.names)
+        return msgspec.json.encode(msgspec.structs.replace(self, nodes=nodes))
+
+    def differences(self, other: bytes) -> Iterator[tuple[str, Any, Any]]:
+        """Every setting in which another node's `agreed` is different.
+
+        Yields the setting's name, its value here and its value there.
+        """
+        try:
+            theirs = msgspec.json.decode(other)
+        except msgspec.DecodeError as exc:
+            yield "plan", "JSON", f"something that is not ({exc})"
+            return
+        yield from _differences("", msgspec.json.decode(self.agreed()), theirs)
+
+
+@lru_cache(maxsize=4)
+def _topology(graph: Graph, names: tuple[str, ...]) -> Topology:
+    if graph.edges is None:
+        assert graph.kind is not None
+        return build_topology(graph.kind, len(names), degree=graph.degree)
+    edges = nx.Graph(name="edges")
+    edges.add_nodes_from(range(len(names)))
+    edges.add_edges_from((names.index(a), names.index(b)) for a, b in graph.edges)
+    return from_graph(edges)
+
+
+def _differences(field: str, mine: Any, theirs: Any) -> Iterator[tuple[str, Any, Any]]:
+    if isinstance(mine, dict) and isinstance(theirs, dict):
+        for key in sorted(mine.keys() | theirs.keys()):
+            inner = f"{field}.{key}" if field else key
+            yield from _differences(inner, mine.get(key), theirs.get(key))
+    elif isinstance(mine, list) and isinstance(theirs, list):
+        if len(mine) != len(theirs):
+            yield f"{field} (how many)", len(mine), len(theirs)
+        for k, (a, b) in enumerate(zip(mine, theirs, strict=False)):
+            yield from _differences(f"{field}[{k}]", a, b)
+    elif mine != theirs:
+        yield field, mine, theirs
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """Host and port of "host:port", or of "[::1]:port".
+
+    >>> split_address("a.example.org:7400")
+    ('a.example.org', 7400)
+    """
+    host, colon, port = address.rpartition(":")
+    if not colon or not host or not port.isdecimal() or not 0 <= int(port) < 65536:
+        raise PlanError(
+            "An address must read host:port, as in a.example.org:7400; "
+            f"got {address!r}."
+        )
+    return host.strip("[]"), int(port)
+
+
+def load_federation(path: str | Path) -> Federation:
+    """Read a plan file."""
+    content = read_toml(path, "plan")
+    training = content.get("training")
+    if isinstance(training, dict) and isinstance(training.get("feature_names"), list):
+        training.setdefault("n_features", len(training["feature_names"]))
+    federation: Federation = convert_toml(content, Federation, path)
+    return federation
+
+
+def read_toml(path: str | Path, what: str) -> dict[str, Any]:
+    """The content of a TOML file."""
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
+        raise PlanError(f"`{path}` is not a TOML file: {exc}") from exc
+    except OSError as exc:
+        raise PlanError(
+            f"The {what} file `{path}` cannot be read: {exc.strerror}. `dssfn "
+            "federation init` writes one."
+        ) from exc
+
+
+def convert_toml(content: dict[str, Any], kind: Any, path: str | Path) -> Any:
+    """A checked struct from the content of a TOML file."""
+    try:
+        return msgspec.convert(content, kind)
+    except msgspec.ValidationError as exc:
+        raise PlanError(f"`{path}`: {exc}") from exc

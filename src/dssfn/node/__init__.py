@@ -1,0 +1,1 @@
+"""A node of a real network: its files, its neighbours, its training."""

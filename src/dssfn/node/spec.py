@@ -1,0 +1,88 @@
+"""NodeSpec: one node's own file. Who it is, where its data and its keys lie.
+
+Paths are relative to the folder of the file.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from dssfn.errors import PlanError
+from dssfn.federation import (
+    Federation,
+    convert_toml,
+    load_federation,
+    read_toml,
+    split_address,
+)
+
+
+class NodeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One node, as its own organisation sets it up.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the plan, which its certificate must carry.
+    plan : str
+        The plan file, the same on all nodes.
+    data : str
+        CSV, TSV, Parquet or NPZ; read in chunks.
+    target : str, optional
+        The column of labels; `y` for NPZ.
+    out : str
+        Folder for the model, the log and the checkpoint.
+    certificate, key, authorities : str
+        PEM files: this node's certificate and its key, and the certificates of those
+        who may vouch for the other nodes.
+    listen : str, optional
+        Address and port to open; left out, this node only dials.
+    peers : dict, optional
+        Addresses of other nodes where they differ from the plan's.
+    memory : str, optional
+        As in "2GB".
+    threads : int, optional
+        By default as many as there are cores.
+    metrics : str, optional
+        Address and port on which to serve metrics; left out, there are none.
+    """
+
+    name: str
+    plan: str
+    data: str
+    target: str | None = None
+    out: str = "out"
+    certificate: str
+    key: str
+    authorities: str
+    listen: str | None = None
+    peers: dict[str, str] = {}
+    memory: str | None = None
+    threads: int | None = None
+    metrics: str | None = None
+
+    def __post_init__(self) -> None:
+        for address in (self.listen, self.metrics, *self.peers.values()):
+            if address is not None:
+                split_address(address)
+        if self.threads is not None and self.threads < 1:
+            raise PlanError(f"`threads` must be at least 1, got {self.threads}.")
+
+
+def load_node(path: str | Path) -> tuple[NodeSpec, Federation]:
+    """Read a node's file, with its paths made whole, and the plan that it names."""
+    path = Path(path)
+    spec: NodeSpec = convert_toml(read_toml(path, "node"), NodeSpec, path)
+    folder = path.resolve().parent
+    paths = {
+        field: str(folder / Path(getattr(spec, field)).expanduser())
+        for field in ("plan", "data", "out", "certificate", "key", "authorities")
+    }
+    spec = msgspec.structs.replace(spec, **paths)
+    federation = load_federation(spec.plan)
+    federation.index(spec.name)
+    for name in spec.peers:
+        federation.index(name)
+    return spec, federation
