@@ -11,7 +11,9 @@
     ├── NumericalError                   the arithmetic left the finite numbers
     └── TransportError                   trouble on the wire
         ├── PeerTimeout                  a neighbour was silent for too long
-        └── ProtocolError                a neighbour sent what it must not
+        ├── ProtocolError                a neighbour sent what it must not
+        ├── AgreementError               a neighbour follows another plan
+        └── Regroup                      a neighbour was restarted: go back together
 
 A message names the argument in backticks, the rule, what came, and the way out.
 The command line ends with exit code 2 on an `InputError` and 1 on the others.
@@ -58,6 +60,14 @@ class PeerTimeout(TransportError):
 
 class ProtocolError(TransportError):
     """A neighbour sent what it must not."""
+
+
+class AgreementError(TransportError):
+    """A neighbour follows another plan."""
+
+
+class Regroup(TransportError):
+    """A neighbour was restarted: all nodes go back to the last layer they share."""
 
 
 class AccuracyWarning(UserWarning):

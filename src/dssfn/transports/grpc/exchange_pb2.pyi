@@ -1,0 +1,96 @@
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class Envelope(_message.Message):
+    __slots__ = ("hello", "frame", "status", "goodbye")
+    HELLO_FIELD_NUMBER: _ClassVar[int]
+    FRAME_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    GOODBYE_FIELD_NUMBER: _ClassVar[int]
+    hello: Hello
+    frame: Frame
+    status: Status
+    goodbye: Goodbye
+    def __init__(self, hello: _Optional[_Union[Hello, _Mapping]] = ..., frame: _Optional[_Union[Frame, _Mapping]] = ..., status: _Optional[_Union[Status, _Mapping]] = ..., goodbye: _Optional[_Union[Goodbye, _Mapping]] = ...) -> None: ...
+
+class Hello(_message.Message):
+    __slots__ = ("protocol", "node", "plan", "random", "incarnation", "knows", "received", "epoch")
+    PROTOCOL_FIELD_NUMBER: _ClassVar[int]
+    NODE_FIELD_NUMBER: _ClassVar[int]
+    PLAN_FIELD_NUMBER: _ClassVar[int]
+    RANDOM_FIELD_NUMBER: _ClassVar[int]
+    INCARNATION_FIELD_NUMBER: _ClassVar[int]
+    KNOWS_FIELD_NUMBER: _ClassVar[int]
+    RECEIVED_FIELD_NUMBER: _ClassVar[int]
+    EPOCH_FIELD_NUMBER: _ClassVar[int]
+    protocol: int
+    node: str
+    plan: bytes
+    random: str
+    incarnation: int
+    knows: int
+    received: int
+    epoch: int
+    def __init__(self, protocol: _Optional[int] = ..., node: _Optional[str] = ..., plan: _Optional[bytes] = ..., random: _Optional[str] = ..., incarnation: _Optional[int] = ..., knows: _Optional[int] = ..., received: _Optional[int] = ..., epoch: _Optional[int] = ...) -> None: ...
+
+class Frame(_message.Message):
+    __slots__ = ("number", "received", "run", "epoch", "layer", "step", "round", "shape", "dtype", "checksum", "values")
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    RECEIVED_FIELD_NUMBER: _ClassVar[int]
+    RUN_FIELD_NUMBER: _ClassVar[int]
+    EPOCH_FIELD_NUMBER: _ClassVar[int]
+    LAYER_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    ROUND_FIELD_NUMBER: _ClassVar[int]
+    SHAPE_FIELD_NUMBER: _ClassVar[int]
+    DTYPE_FIELD_NUMBER: _ClassVar[int]
+    CHECKSUM_FIELD_NUMBER: _ClassVar[int]
+    VALUES_FIELD_NUMBER: _ClassVar[int]
+    number: int
+    received: int
+    run: int
+    epoch: int
+    layer: int
+    step: int
+    round: int
+    shape: _containers.RepeatedScalarFieldContainer[int]
+    dtype: str
+    checksum: int
+    values: bytes
+    def __init__(self, number: _Optional[int] = ..., received: _Optional[int] = ..., run: _Optional[int] = ..., epoch: _Optional[int] = ..., layer: _Optional[int] = ..., step: _Optional[int] = ..., round: _Optional[int] = ..., shape: _Optional[_Iterable[int]] = ..., dtype: _Optional[str] = ..., checksum: _Optional[int] = ..., values: _Optional[bytes] = ...) -> None: ...
+
+class Status(_message.Message):
+    __slots__ = ("received", "layer", "step", "waiting_for")
+    RECEIVED_FIELD_NUMBER: _ClassVar[int]
+    LAYER_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    WAITING_FOR_FIELD_NUMBER: _ClassVar[int]
+    received: int
+    layer: int
+    step: int
+    waiting_for: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, received: _Optional[int] = ..., layer: _Optional[int] = ..., step: _Optional[int] = ..., waiting_for: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class Goodbye(_message.Message):
+    __slots__ = ("reason", "text")
+    class Reason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        UNKNOWN: _ClassVar[Goodbye.Reason]
+        FINISHED: _ClassVar[Goodbye.Reason]
+        STOPPED: _ClassVar[Goodbye.Reason]
+        GAVE_UP: _ClassVar[Goodbye.Reason]
+    UNKNOWN: Goodbye.Reason
+    FINISHED: Goodbye.Reason
+    STOPPED: Goodbye.Reason
+    GAVE_UP: Goodbye.Reason
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    reason: Goodbye.Reason
+    text: str
+    def __init__(self, reason: _Optional[_Union[Goodbye.Reason, str]] = ..., text: _Optional[str] = ...) -> None: ...

@@ -1,0 +1,352 @@
+"""gRPC streams: who dials, who listens, and the two ends of a stream.
+
+A thread of its own runs an event loop with the server and one task for every neighbour
+that this end dials. A stream that breaks is dialled again, at growing intervals.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from dssfn.errors import ProtocolError, TransportError
+from dssfn.transports.grpc import exchange_pb2 as pb
+from dssfn.transports.grpc.link import Link
+from dssfn.transports.grpc.switchboard import (
+    BEATS,
+    Neighbour,
+    Refused,
+    Switchboard,
+    Terms,
+)
+
+try:
+    import grpc
+    import grpc.aio
+except ImportError as exc:  # pragma: no cover
+    raise TransportError(
+        "gRPC is not installed. Install it with: pip install 'dssfn[grpc]'"
+    ) from exc
+
+log = logging.getLogger("dssfn.node")
+
+SERVICE, METHOD = "dssfn.v1.Exchange", "Link"
+FIRST_PAUSE = 0.05  # seconds before a stream is dialled again; then twice as long
+REASONS = {
+    "finished": pb.Goodbye.FINISHED,
+    "stopped": pb.Goodbye.STOPPED,
+    "gave up": pb.Goodbye.GAVE_UP,
+}
+
+
+class Credentials(Protocol):
+    """Certificate, key, and the certificates of those who vouch for others, as PEM."""
+
+    @property
+    def certificate_pem(self) -> bytes:
+        """This node's, and any that lead to an authority."""
+
+    @property
+    def key_pem(self) -> bytes:
+        """The certificate's."""
+
+    @property
+    def authorities_pem(self) -> bytes:
+        """Who may vouch for other nodes."""
+
+
+@dataclass(eq=False, slots=True)
+class _Stream:
+    """A stream in use: how to read and write, and how to wake or end it."""
+
+    read: Callable[[], Awaitable[Any]]
+    write: Callable[[bytes], Awaitable[None]]
+    loop: asyncio.AbstractEventLoop
+    more: asyncio.Event = field(default_factory=asyncio.Event)
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def wake(self) -> None:
+        self.loop.call_soon_threadsafe(self.more.set)
+
+    def end(self) -> None:
+        self.loop.call_soon_threadsafe(self.over.set)
+
+    async def receive(self) -> bytes | None:
+        """The next envelope; None at the end."""
+        data = await self.read()
+        return None if data is grpc.aio.EOF else data
+
+
+class GrpcTransport(Switchboard):
+    """Letters to neighbours over gRPC with TLS on both sides.
+
+    Parameters
+    ----------
+    name : str
+        This node's.
+    neighbours : sequence of Neighbour
+        Those with an address are dialled, the others dial.
+    terms : Terms
+        What both ends of a link must agree on.
+    credentials : Credentials
+    listen : str, optional
+        Address to open, as "0.0.0.0:7400"; port 0 for any free one.
+    deadline : float
+        The round deadline in seconds.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        neighbours: Sequence[Neighbour],
+        terms: Terms,
+        credentials: Credentials,
+        *,
+        listen: str | None = None,
+        deadline: float = 30.0,
+    ) -> None:
+        super().__init__(name, neighbours, terms, deadline=deadline)
+        self.port: int | None = None  # that was opened
+        self._neighbours = neighbours
+        self._credentials = credentials
+        self._listen = listen
+        most = max(terms.rules.most_bytes, 2 * len(terms.plan) + 65536)
+        self._options = [
+            ("grpc.max_receive_message_length", most),
+            ("grpc.max_send_message_length", most),
+            ("grpc.use_local_subchannel_pool", 1),  # or pauses are shared
+            ("grpc.so_reuseport", 0),  # a port in use is an error
+        ]
+        self._loop = asyncio.new_event_loop()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._streams: dict[_Stream, Link] = {}
+        self._last_words: bytes | None = None
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name="dssfn-streams", daemon=True
+        )
+        self._thread.start()
+        self._call(self._start())
+
+    def close(self, reason: str = "stopped", text: str = "") -> None:
+        """Say goodbye to all neighbours and end all streams.
+
+        Parameters
+        ----------
+        reason : {"finished", "stopped", "gave up"}
+        text : str
+            For people at the other nodes.
+        """
+        if self._thread.is_alive():
+            goodbye = pb.Goodbye(reason=REASONS[reason], text=text or reason)
+            self._last_words = pb.Envelope(goodbye=goodbye).SerializeToString()
+            self._call(self._stop())
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+
+    def _call(self, work: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    async def _start(self) -> None:
+        if self._listen is not None:
+            await self._open(self._listen)
+        for neighbour in self._neighbours:
+            if neighbour.address is not None:
+                self._spawn(self._keep_dialling(neighbour, neighbour.address))
+
+    async def _open(self, listen: str) -> None:
+        server = grpc.aio.server(
+            options=self._options,
+            # A few more than neighbours, so that strangers cannot take up memory.
+            maximum_concurrent_rpcs=4 * len(self._neighbours) + 8,
+        )
+        handler = grpc.stream_stream_rpc_method_handler(self._answer)
+        server.add_generic_rpc_handlers(
+            (grpc.method_handlers_generic_handler(SERVICE, {METHOD: handler}),)
+        )
+        mine = self._credentials
+        credentials = grpc.ssl_server_credentials(
+            [(mine.key_pem, mine.certificate_pem)],
+            root_certificates=mine.authorities_pem,
+            require_client_auth=True,
+        )
+        try:
+            self.port = server.add_secure_port(listen, credentials)
+        except RuntimeError as exc:
+            raise TransportError(
+                f"`listen`: {listen} cannot be opened. Another program may use the "
+                "port, or this machine has no such address."
+            ) from exc
+        await server.start()
+        self._server = server
+
+    async def _stop(self) -> None:
+        for stream in self._streams:
+            stream.more.set()
+        # A neighbour that reads gets the last words within moments.
+        ending = [task for task in self._tasks if task.get_name() == "stream"]
+        if ending:
+            await asyncio.wait(ending, timeout=min(2.0, self.deadline))
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self.port is not None:
+            await self._server.stop(grace=0.5)
+
+    def _spawn(self, work: Any, name: str = "dial") -> asyncio.Task[None]:
+        task: asyncio.Task[None] = self._loop.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    # This end dials.
+
+    async def _keep_dialling(self, neighbour: Neighbour, address: str) -> None:
+        pause = FIRST_PAUSE
+        while self._last_words is None:
+            connected = self._loop.time()
+            try:
+                await self._dial(neighbour, address)
+            except Refused as exc:
+                log.error("%s", exc)
+            except (grpc.aio.AioRpcError, TransportError, TimeoutError) as exc:
+                log.debug("%s at %s: %s", neighbour.name, address, _text(exc))
+            if self._loop.time() - connected > 2 * pause + 1:
+                pause = FIRST_PAUSE  # it was there
+            await asyncio.sleep(pause * random.uniform(0.7, 1.3))
+            pause = min(2 * pause, self.deadline / BEATS)
+
+    async def _dial(self, neighbour: Neighbour, address: str) -> None:
+        mine = self._credentials
+        credentials = grpc.ssl_channel_credentials(
+            mine.authorities_pem, mine.key_pem, mine.certificate_pem
+        )
+        # The certificate at the other end must be for this very node.
+        target = ("grpc.ssl_target_name_override", neighbour.name)
+        async with grpc.aio.secure_channel(
+            address, credentials, [*self._options, target]
+        ) as channel:
+            call = channel.stream_stream(f"/{SERVICE}/{METHOD}")()
+            stream = _Stream(call.read, call.write, self._loop)
+            try:
+                async with asyncio.timeout(max(1.0, self.deadline / 2)):
+                    await stream.write(self.hello(neighbour.name))
+                    data = await stream.receive()
+                if data is None:
+                    raise ProtocolError("it hung up")
+                link = self.greet(data, [neighbour.name], stream)
+            except grpc.aio.AioRpcError as exc:
+                self._raise_if_refused(exc)
+                raise
+            await self._spawn(self._use(stream, link), name="stream")
+            with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
+                await call.done_writing()
+
+    def _raise_if_refused(self, exc: grpc.aio.AioRpcError) -> None:
+        if exc.code() is grpc.StatusCode.FAILED_PRECONDITION:
+            self.disagree(exc.details() or "")
+        if exc.code() in (
+            grpc.StatusCode.FAILED_PRECONDITION,
+            grpc.StatusCode.PERMISSION_DENIED,
+        ):
+            raise Refused(exc.details() or "refused", is_final=True) from exc
+
+    # The other end dials.
+
+    async def _answer(self, _: Any, context: Any) -> None:
+        stream = _Stream(context.read, context.write, self._loop)
+        names = [name.decode() for name in context.auth_context().get("peer_dns", ())]
+        try:
+            async with asyncio.timeout(max(1.0, self.deadline / 2)):
+                data = await stream.receive()
+            if data is None:
+                return
+            link = self.greet(data, names, stream)
+        except (TransportError, TimeoutError) as exc:
+            log.warning(
+                "refused %s from %s: %s",
+                " ".join(names) or "somebody",
+                context.peer(),
+                _text(exc),
+            )
+            await context.abort(_code(exc), _text(exc))
+        await stream.write(self.hello(link.name))
+        await self._spawn(self._use(stream, link), name="stream")
+
+    # Both ends.
+
+    async def _use(self, stream: _Stream, link: Link) -> None:
+        """Carry envelopes both ways until either end stops."""
+        self._streams[stream] = link
+        works = [
+            self._loop.create_task(work)
+            for work in (
+                self._read(stream, link),
+                self._write(stream, link),
+                self._beat(stream, link),
+                stream.over.wait(),
+            )
+        ]
+        why = "its stream ended"
+        try:
+            done, _ = await asyncio.wait(works, return_when=asyncio.FIRST_COMPLETED)
+            failures = [task.exception() for task in done if task.exception()]
+            if failures:
+                why = _text(failures[0])
+        finally:
+            for task in works:
+                task.cancel()
+            await asyncio.gather(*works, return_exceptions=True)
+            del self._streams[stream]
+            self.ended(link, stream, why)
+
+    async def _read(self, stream: _Stream, link: Link) -> None:
+        while (data := await stream.receive()) is not None:
+            if not self.receive(link, data):
+                return
+
+    async def _write(self, stream: _Stream, link: Link) -> None:
+        number = 0
+        while True:
+            while letter := self.next_letter(link, number):
+                number = letter[0]
+                await stream.write(letter[1])
+            if self._last_words is not None:
+                await stream.write(self._last_words)
+                return
+            await stream.more.wait()
+            stream.more.clear()
+
+    async def _beat(self, stream: _Stream, link: Link) -> None:
+        while True:
+            await asyncio.sleep(self.deadline / BEATS)
+            if self.is_silent(link):
+                raise ProtocolError("it is silent")
+            await stream.write(self.status(link))
+
+
+def _code(exc: Exception | None) -> grpc.StatusCode:
+    if isinstance(exc, Refused):
+        if not exc.is_final:
+            return grpc.StatusCode.UNAVAILABLE
+        agreed = "do not agree" in str(exc)
+        return (
+            grpc.StatusCode.FAILED_PRECONDITION
+            if agreed
+            else grpc.StatusCode.PERMISSION_DENIED
+        )
+    if isinstance(exc, ProtocolError):
+        return grpc.StatusCode.INVALID_ARGUMENT
+    return grpc.StatusCode.DEADLINE_EXCEEDED
+
+
+def _text(exc: BaseException | None) -> str:
+    if isinstance(exc, grpc.aio.AioRpcError):
+        return str(exc.details() or exc.code().name)
+    return str(exc) or type(exc).__name__

@@ -1,0 +1,122 @@
+"""Bytes of an envelope to checked values, and back.
+
+Whatever a neighbour sends is checked here before anything else sees it.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+from google.protobuf.message import DecodeError
+
+from dssfn._typing import Array
+from dssfn.errors import ProtocolError
+from dssfn.transports.base import Tag
+from dssfn.transports.grpc import exchange_pb2 as pb
+
+PROTOCOL = 1
+DTYPE = "<f8"
+ITEM = 8  # bytes
+OVERHEAD = 4096  # of a frame beside its values, at the most
+MOST_AXES = 4
+LARGEST_SIZE = (2**31 - 1 - OVERHEAD) // ITEM  # gRPC's and protobuf's limit
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A checked frame."""
+
+    number: int
+    received: int
+    epoch: int
+    tag: Tag
+    values: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a frame of this training may hold.
+
+    Parameters
+    ----------
+    run : int
+        Of the plan.
+    largest : int
+        How many numbers a letter may have.
+    n_layers : int
+        L of the plan.
+    """
+
+    run: int
+    largest: int
+    n_layers: int
+
+    @property
+    def most_bytes(self) -> int:
+        """Of an envelope with the largest letter."""
+        return self.largest * ITEM + OVERHEAD
+
+
+def encode_frame(
+    run: int, number: int, received: int, epoch: int, tag: Tag, values: Array
+) -> bytes:
+    """An envelope with a letter."""
+    data = np.ascontiguousarray(values, dtype=DTYPE).data.cast("B")
+    frame = pb.Frame(
+        number=number,
+        received=received,
+        run=run,
+        epoch=epoch,
+        layer=tag.layer,
+        step=tag.step,
+        round=tag.round,
+        shape=tag.shape,
+        dtype=DTYPE,
+        checksum=zlib.crc32(data),
+        values=bytes(data),
+    )
+    return bytes(pb.Envelope(frame=frame).SerializeToString())
+
+
+def decode(data: bytes) -> pb.Envelope:
+    """An envelope with some content."""
+    try:
+        envelope: pb.Envelope = pb.Envelope.FromString(data)
+    except DecodeError as exc:
+        raise ProtocolError(f"it sent {len(data)} bytes that are no envelope") from exc
+    if envelope.WhichOneof("content") is None:
+        raise ProtocolError("it sent an envelope without content")
+    return envelope
+
+
+def check_frame(frame: pb.Frame, rules: Rules) -> Frame:
+    """A frame whose every field is as it must be."""
+    shape = tuple(frame.shape)
+    _demand(frame.run == rules.run, "run", f"{rules.run:x}", f"{frame.run:x}")
+    _demand(frame.dtype == DTYPE, "dtype", DTYPE, repr(frame.dtype[:16]))
+    _demand(frame.layer <= rules.n_layers + 1, "layer", rules.n_layers, frame.layer)
+    _demand(
+        len(shape) <= MOST_AXES and math.prod(shape) <= rules.largest,
+        "shape",
+        f"at most {rules.largest} numbers",
+        shape[: MOST_AXES + 1],
+    )
+    size = math.prod(shape) * ITEM
+    _demand(len(frame.values) == size, "values", f"{size} bytes", len(frame.values))
+    checksum = zlib.crc32(frame.values)
+    _demand(frame.checksum == checksum, "checksum", checksum, frame.checksum)
+    values: Array = np.frombuffer(frame.values, dtype=DTYPE).reshape(shape)
+    if sys.byteorder == "big":
+        values = values.astype(np.float64)
+    _demand(bool(np.isfinite(values).all()), "values", "finite numbers", "others")
+    tag = Tag(frame.layer, frame.step, frame.round, shape)
+    return Frame(frame.number, frame.received, frame.epoch, tag, values)
+
+
+def _demand(kept: bool, field: str, rule: object, came: object) -> None:
+    if not kept:
+        raise ProtocolError(f"`{field}` of a frame must be {rule}, got {came}")
