@@ -6,15 +6,36 @@ import os
 from pathlib import Path
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Replace a file by new content, or leave it as it was."""
+def write_atomically(path: Path, content: bytes, *, private: bool = False) -> None:
+    """Replace a file by new content, or leave it as it was.
+
+    Nobody but the owner can read a private file, at no time.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    mode = 0o600 if private else 0o666
+
+    def opener(name: str, flags: int) -> int:
+        return os.open(name, flags, mode)
+
     try:
-        with temporary.open("wb") as file:
+        temporary.unlink(missing_ok=True)  # of a process with our number that died
+        with open(temporary, "xb", opener=opener) as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
+        _sync_folder(path.parent)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make sure that the new name survives a loss of power."""
+    if os.name != "posix":  # others have no such call
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

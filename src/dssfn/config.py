@@ -8,6 +8,7 @@ consensus during training.
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import msgspec
@@ -238,3 +239,16 @@ def _is_number(value: Any) -> bool:
 def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
     if value not in choices:
         raise PlanError(f"`{name}` must be one of {', '.join(choices)}, got {value!r}.")
+
+
+def bytes_of(text: str) -> int:
+    """The number of bytes that a size such as 500MB or 2GB means.
+
+    >>> bytes_of("2GB")
+    2000000000
+    """
+    units = {"": 1, "b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", text.lower())
+    if not found or found[2] not in units or not float(found[1]):
+        raise PlanError(f"`memory` must be a size such as 500MB or 2GB, got {text!r}.")
+    return int(float(found[1]) * units[found[2]])

@@ -7,7 +7,8 @@
     │   ├── PlanError                    a setting
     │   ├── DataError                    samples, labels, a data file
     │   ├── TopologyError                a graph or a mixing matrix
-    │   └── ModelFileError               a model file
+    │   ├── ModelFileError               a model file
+    │   └── IdentityError                a certificate or its key
     ├── NumericalError                   the arithmetic left the finite numbers
     └── TransportError                   trouble on the wire
         ├── PeerTimeout                  a neighbour was silent for too long
@@ -44,6 +45,10 @@ class TopologyError(InputError):
 
 class ModelFileError(InputError):
     """A model file is damaged, foreign, or newer than this version reads."""
+
+
+class IdentityError(InputError):
+    """A certificate, its key or those who vouch for it cannot be used."""
 
 
 class NumericalError(DssfnError):

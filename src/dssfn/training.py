@@ -121,6 +121,21 @@ class Progress:
             (*self.iterations, n_averagings),
         )
 
+    def flat(self) -> Array:
+        """All numbers in one vector."""
+        arrays = self.shift, self.scale, *self.outputs
+        return np.concatenate([A.ravel() for A in arrays])
+
+    def with_flat(self, values: Array) -> Progress:
+        """The same with other numbers, in the order of `flat`."""
+        arrays = self.shift, self.scale, *self.outputs
+        ends = np.cumsum([A.size for A in arrays])[:-1]
+        shift, scale, *outputs = (
+            part.reshape(A.shape)
+            for part, A in zip(np.split(values, ends), arrays, strict=True)
+        )
+        return Progress(shift, scale, tuple(outputs), self.iterations)
+
     def n_averagings(self, plan: Plan) -> int:
         """All averagings up to here."""
         return plan.standardize * SCALING_AVERAGINGS + sum(self.iterations)

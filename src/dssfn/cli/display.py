@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,7 +11,6 @@ from rich.table import Table
 
 from dssfn.cli.experiment import OnLayer
 from dssfn.cli.outcome import notes, screen
-from dssfn.errors import PlanError
 from dssfn.simulator import Traffic
 from dssfn.training import LayerRecord
 
@@ -123,16 +121,3 @@ def readable_bytes(count: float) -> str:
             return f"{count:.3g} {unit}"
         count /= 1000
     return f"{count:.3g} TB"
-
-
-def bytes_of(text: str) -> int:
-    """The number of bytes that a size such as 500MB or 2GB means.
-
-    >>> bytes_of("2GB")
-    2000000000
-    """
-    units = {"": 1, "b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", text.lower())
-    if not found or found[2] not in units or not float(found[1]):
-        raise PlanError(f"`memory` must be a size such as 500MB or 2GB, got {text!r}.")
-    return int(float(found[1]) * units[found[2]])

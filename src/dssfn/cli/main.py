@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from dssfn._version import __version__
+from dssfn.cli import node
 from dssfn.cli.demo import demo
 from dssfn.cli.model import evaluate, info, predict
 from dssfn.cli.outcome import plain_errors
@@ -54,6 +55,19 @@ app.command(
 app.command(epilog=_example("dssfn info dssfn-demo/model.safetensors"))(
     plain_errors(info)
 )
+
+node_app = typer.Typer(
+    name="node",
+    help="One node of a real network, over gRPC with TLS on both sides.",
+    no_args_is_help=True,
+)
+node_app.command(epilog=_example("dssfn node check hospital-a/node.toml"))(
+    plain_errors(node.check)
+)
+node_app.command(epilog=_example("dssfn node run hospital-a/node.toml"))(
+    plain_errors(node.run)
+)
+app.add_typer(node_app)
 
 
 def _print_version(wanted: bool) -> None:

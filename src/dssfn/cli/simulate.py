@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from dssfn.cli.display import bytes_of, layer_progress, show_layers, show_summary
+from dssfn.cli.display import layer_progress, show_layers, show_summary
 from dssfn.cli.experiment import divided, from_files, run_experiment
 from dssfn.cli.outcome import print_json, screen
 from dssfn.cli.outfolder import MODEL_FILE, out_folder, write_outcome
-from dssfn.config import PRECISIONS, SCHEMES, SOLVERS, Plan
+from dssfn.config import PRECISIONS, SCHEMES, SOLVERS, Plan, bytes_of
 from dssfn.datasets import (
     KNOWN_NAMES,
     PARTITIONS,

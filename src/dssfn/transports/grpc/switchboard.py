@@ -123,7 +123,7 @@ class Switchboard:
         self._changed = threading.Condition()
         self._failure: TransportError | None = None
         self._has_begun = False  # letters have come
-        self._doing = (-1, -1)  # layer and step, to tell others
+        self.at = Tag(-1, -1, 0, ())  # the exchange that the training is in
         self._missing: tuple[str, ...] = ()
 
     # For the training's thread.
@@ -134,7 +134,7 @@ class Switchboard:
         """Post letters and wait for the expected ones, however often streams break."""
         with self._changed:
             self._check()
-            self._doing = (tag.layer, tag.step)
+            self.at = tag
             for (_, peer), values in letters.items():
                 self._post(self._links[peer], tag, values)
             began = time.monotonic()
@@ -353,8 +353,8 @@ class Switchboard:
         with self._changed:
             status = pb.Status(
                 received=link.n_received,
-                layer=self._doing[0],
-                step=self._doing[1],
+                layer=self.at.layer,
+                step=self.at.step,
                 waiting_for=self._missing,
             )
         return bytes(pb.Envelope(status=status).SerializeToString())

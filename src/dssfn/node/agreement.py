@@ -1,0 +1,82 @@
+"""What nodes settle among themselves before and after the training.
+
+The lowest of all nodes' numbers is found by as many rounds with all neighbours as the
+graph is wide. So all nodes learn which is the last layer that all of them have, and
+whether they all hold the same numbers.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+import numpy as np
+
+from dssfn._typing import Array, NodeId
+from dssfn.consensus import Tree
+from dssfn.driver import average
+from dssfn.node.checkpoint import fingerprint
+from dssfn.topology import Topology
+from dssfn.training import Progress
+from dssfn.transports import Tag, Transport
+
+log = logging.getLogger("dssfn.node")
+
+AGREEMENT = -2  # the layer number of what is said here
+LAYERS, BITS, SPREAD, MEAN = range(4)  # what it is about, in the place of a step
+# Processors of different kinds round differently, and 20 layers carry that on. Layers
+# of another training differ by far more.
+ROUNDING = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """All nodes, as one of them speaks to them."""
+
+    node: NodeId
+    topology: Topology
+    transport: Transport
+
+    def common_start(self, progress: Progress | None) -> Progress | None:
+        """The progress that all nodes have in common; None for the very beginning."""
+        solved = np.array([0.0 if progress is None else len(progress.outputs)])
+        n_common = int(self._lowest(solved, LAYERS)[0])
+        start = progress.first(n_common) if progress else None
+        return None if start is None else self.reconcile(start)
+
+    def reconcile(self, progress: Progress) -> Progress | None:
+        """The same numbers on all nodes; None if they are not of one training.
+
+        They are the same as they stand, or they are averaged because machines have
+        rounded differently.
+        """
+        mine = fingerprint(progress)
+        low, negative = self._lowest(np.array([mine, -mine], dtype=float), BITS)
+        if low == -negative:
+            return progress
+        flat = progress.flat()
+        both = self._lowest(np.concatenate([flat, -flat]), SPREAD)
+        spread = np.abs(both[: flat.size] + both[flat.size :]).max()
+        if not spread <= ROUNDING * np.abs(both).max():
+            log.warning("nodes hold layers of different trainings: starting anew")
+            return None
+        log.info("nodes have rounded differently (%.1e): averaging", spread)
+        mean = average(
+            {self.node: flat},
+            Tree(self.topology),
+            self.transport,
+            layer=AGREEMENT,
+            step=MEAN,
+        )
+        return progress.with_flat(mean[self.node])
+
+    def _lowest(self, values: Array, about: int) -> Array:
+        """The lowest of all nodes' values, each for itself."""
+        node, neighbours = self.node, self.topology.neighbours(self.node)
+        for number in range(self.topology.diameter):
+            tag = Tag(AGREEMENT, about, number, values.shape)
+            letters = {(node, j): values for j in neighbours}
+            expected = [(j, node) for j in neighbours]
+            came = self.transport.exchange(tag, letters, expected)
+            values = np.minimum.reduce([values, *came.values()])
+        return values

@@ -1,0 +1,127 @@
+"""Checkpoints: what a node must remember to go on after it was killed.
+
+Written after every layer, whole or not at all, and verified when read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load as decode_tensors
+from safetensors.numpy import save as encode_tensors
+
+from dssfn._atomic import write_atomically
+from dssfn._typing import Array
+from dssfn.config import Plan
+from dssfn.errors import PlanError
+from dssfn.training import LayerRecord, Progress
+
+log = logging.getLogger("dssfn.node")
+
+VERSION = 1
+
+
+class _Header(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    version: int
+    belongs_to: dict[str, str | int]  # plan and data, as `Checkpoints` was told
+    iterations: tuple[int, ...]
+    records: tuple[LayerRecord, ...]
+    content: str  # digest of the tensors
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoints:
+    """Where one node keeps its checkpoint.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    belongs_to : dict
+        What must be the same when training goes on, such as the plan's fingerprint and
+        the number of samples.
+    """
+
+    path: Path
+    belongs_to: dict[str, str | int]
+
+    def save(self, progress: Progress, records: tuple[LayerRecord, ...]) -> None:
+        """Replace the checkpoint."""
+        tensors = _tensors(progress)
+        header = _Header(
+            version=VERSION,
+            belongs_to=self.belongs_to,
+            iterations=progress.iterations,
+            records=records,
+            content=_digest(tensors),
+        )
+        text = msgspec.json.encode(header)
+        frame = len(text).to_bytes(8, "little") + text
+        write_atomically(self.path, frame + encode_tensors(tensors))
+
+    def load(self, plan: Plan) -> tuple[Progress | None, tuple[LayerRecord, ...]]:
+        """What was saved, or nothing if there is no checkpoint that can be used.
+
+        Raises
+        ------
+        PlanError
+            If it belongs to another plan or to other data.
+        """
+        try:
+            data = self.path.read_bytes()
+        except FileNotFoundError:
+            return None, ()
+        try:
+            header, progress = _decode(data, plan)
+        except (ValueError, KeyError, SafetensorError, msgspec.MsgspecError) as exc:
+            log.warning("%s cannot be used (%s): starting anew", self.path, exc)
+            return None, ()
+        for what, value in self.belongs_to.items():
+            if header.belongs_to.get(what) != value:
+                raise PlanError(
+                    f"`{self.path}` belongs to another training: {what} was "
+                    f"{header.belongs_to.get(what)} and is {value}. Remove it or "
+                    "choose another `out` folder to start anew."
+                )
+        return progress, header.records
+
+
+def _tensors(progress: Progress) -> dict[str, Array]:
+    tensors = {f"O.{layer}": O for layer, O in enumerate(progress.outputs)}
+    tensors |= {"shift": progress.shift, "scale": progress.scale}
+    return {name: np.ascontiguousarray(A) for name, A in tensors.items()}
+
+
+def _digest(tensors: dict[str, Array]) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        digest.update(name.encode() + tensors[name].astype("<f8").tobytes())
+    return digest.hexdigest()
+
+
+def _decode(data: bytes, plan: Plan) -> tuple[_Header, Progress]:
+    end = 8 + int.from_bytes(data[:8], "little")
+    header = msgspec.json.decode(data[8:end], type=_Header)
+    tensors: dict[str, Any] = decode_tensors(data[end:])
+    if header.version != VERSION or header.content != _digest(tensors):
+        raise ValueError("it does not hold what was written")
+    outputs = tuple(tensors[f"O.{k}"] for k in range(len(header.iterations)))
+    for layer, O in enumerate(outputs):
+        if O.shape != (plan.n_outputs, plan.inputs_of(layer)):
+            raise ValueError(f"layer {layer} has shape {O.shape}")
+    progress = Progress(tensors["shift"], tensors["scale"], outputs, header.iterations)
+    return header, progress
+
+
+def fingerprint(progress: Progress | None) -> int:
+    """48 bits of a digest: a whole number that a float64 holds exactly."""
+    if progress is None:
+        return 0
+    return int(_digest(_tensors(progress))[:12], 16)

@@ -1,0 +1,169 @@
+"""Start one node and see it to its end: files, log, checkpoint, model."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import joblib
+import msgspec
+
+from dssfn._atomic import write_atomically
+from dssfn.config import bytes_of
+from dssfn.errors import PeerTimeout
+from dssfn.federation import Federation
+from dssfn.modelfile import save_network
+from dssfn.network import Network
+from dssfn.node.checkpoint import Checkpoints
+from dssfn.node.metrics import serve_metrics
+from dssfn.node.native_log import native_lines
+from dssfn.node.preflight import identity_of, prepare_out, samples_of
+from dssfn.node.runtime import NodeTraining, connect, settled
+from dssfn.node.spec import load_node
+from dssfn.shard import Samples
+from dssfn.training import LayerRecord
+
+CHECKPOINT_FILE, LOG_FILE = "checkpoint.dssfn", "node.log"
+MODEL_FILE, RESULT_FILE = "model.safetensors", "result.json"
+
+log = logging.getLogger("dssfn.node")
+
+
+def launch(node: Path, *, fresh: bool = False) -> dict[str, Any]:
+    """Train one node with the others; returns what `result.json` holds.
+
+    Parameters
+    ----------
+    node : Path
+        The node's file.
+    fresh : bool
+        Forget the checkpoint.
+    """
+    start = time.perf_counter()
+    spec, federation = load_node(node)
+    plan, averaging = settled(federation)
+    identity, samples = identity_of(spec), samples_of(spec, plan)
+    out = prepare_out(spec, plan)
+    checkpoint = out / CHECKPOINT_FILE
+    if fresh:
+        checkpoint.unlink(missing_ok=True)
+    with ExitStack() as stack:
+        stack.enter_context(native_lines())
+        stack.enter_context(_logging(out / LOG_FILE))
+        log.info("%s starts: plan %s", spec.name, federation.fingerprint()[:16])
+        training = NodeTraining(
+            node=federation.index(spec.name),
+            topology=federation.topology(),
+            plan=plan,
+            averaging=averaging,
+            samples=samples,
+            transport=connect(
+                spec.name,
+                federation,
+                plan,
+                identity,
+                listen=spec.listen,
+                addresses=spec.peers,
+            ),
+            checkpoints=Checkpoints(checkpoint, _belongs_to(federation, samples)),
+            memory=bytes_of(spec.memory) if spec.memory else None,
+            n_threads=spec.threads or joblib.cpu_count(),
+            on_layer=lambda record: _tell(record, plan.n_layers),
+        )
+        stack.enter_context(_farewell(training, node))
+        stack.enter_context(serve_metrics(training, spec.metrics))
+        network = training.run()
+        result = _finish(network, training, out, time.perf_counter() - start)
+        log.info("%s has finished: %s", spec.name, result["sha256"])
+    return result
+
+
+def _belongs_to(federation: Federation, samples: Samples) -> dict[str, str | int]:
+    return {
+        "plan": federation.fingerprint(),
+        "number of samples": samples.n_samples,
+    }
+
+
+@contextmanager
+def _logging(path: Path) -> Iterator[None]:
+    """Lines on standard error and in a file, the latter with dates."""
+    shown = logging.StreamHandler(sys.stderr)
+    shown.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
+    shown.setLevel(logging.INFO)
+    kept = logging.FileHandler(path)
+    kept.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    log.setLevel(logging.DEBUG)
+    for handler in (shown, kept):
+        log.addHandler(handler)
+    try:
+        yield
+    finally:
+        for handler in (shown, kept):
+            log.removeHandler(handler)
+        kept.close()
+
+
+@contextmanager
+def _farewell(training: NodeTraining, node: Path) -> Iterator[None]:
+    """Tell the neighbours why this node leaves, and its operator how to go on."""
+    transport = training.transport
+    try:
+        yield
+    except PeerTimeout as exc:
+        transport.close("gave up", str(exc))
+        log.error("%s", _how_to_go_on(training, node))
+        raise
+    except (KeyboardInterrupt, SystemExit):
+        transport.close("stopped", "stopped by its operator")
+        log.error("stopped. %s", _how_to_go_on(training, node))
+        raise
+    except BaseException as exc:
+        transport.close("stopped", f"{type(exc).__name__}: {exc}")
+        raise
+    transport.close("finished")
+
+
+def _how_to_go_on(training: NodeTraining, node: Path) -> str:
+    solved = len(training.progress.outputs) if training.progress else 0
+    return (
+        f"{solved} of {training.plan.n_layers + 1} layers are saved; "
+        f"to go on from there: dssfn node run {node}"
+    )
+
+
+def _tell(record: LayerRecord, n_layers: int) -> None:
+    log.info(
+        "layer %d/%d  cost %.5g  %.2f dB  train accuracy %.2f %%  %d averagings",
+        record.layer,
+        n_layers,
+        record.cost,
+        record.train_error_db,
+        100 * record.train_accuracy,
+        record.iterations,
+    )
+
+
+def _finish(
+    network: Network, training: NodeTraining, out: Path, seconds: float
+) -> dict[str, Any]:
+    save_network(network, out / MODEL_FILE)
+    accounts = training.transport.accounts()
+    result = {
+        "model": str(out / MODEL_FILE),
+        "sha256": hashlib.sha256((out / MODEL_FILE).read_bytes()).hexdigest(),
+        "layers": [asdict(training.records[k]) for k in sorted(training.records)],
+        "peers": {name: asdict(account) for name, (account, _) in accounts.items()},
+        "seconds": {"total": seconds},
+    }
+    write_atomically(
+        out / RESULT_FILE, msgspec.json.format(msgspec.json.encode(result), indent=2)
+    )
+    return result

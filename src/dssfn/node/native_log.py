@@ -1,0 +1,51 @@
+"""What native code writes to standard error, as lines of the log.
+
+gRPC's core turns strangers away before Python hears of them, and says so on file
+descriptor 2 alone.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+log = logging.getLogger("dssfn.node")
+
+_REFUSED = re.compile(r"Handshake failed.*?(?:OPENSSL_internal:|: )([^:]+(?:: .*)?)$")
+
+
+@contextmanager
+def native_lines() -> Iterator[None]:
+    """Log what is written to descriptor 2; Python's own stderr stays as it is."""
+    sys.stderr.flush()
+    kept, before = os.dup(2), sys.stderr
+    end, start = os.pipe()
+    os.dup2(start, 2)
+    os.close(start)
+    sys.stderr = os.fdopen(kept, "w", buffering=1, errors="replace")
+    reader = threading.Thread(target=_read, args=(end,), daemon=True)
+    reader.start()
+    try:
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(kept, 2)  # closes the pipe's start, which ends the reader
+        reader.join(timeout=1)
+        ours, sys.stderr = sys.stderr, before
+        ours.close()
+
+
+def _read(end: int) -> None:
+    with os.fdopen(end, errors="replace") as lines:
+        for line in lines:
+            refused = _REFUSED.search(line.strip())
+            if refused:
+                reason = refused[1].replace("_", " ").lower()
+                log.warning("refused a connection: %s", reason)
+            elif line.strip():
+                log.debug("%s", line.strip())

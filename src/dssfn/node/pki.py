@@ -1,0 +1,292 @@
+"""Certificates: a small authority of one's own, and a node's proof of who it is.
+
+A certificate binds a key to a node's name; whoever holds the key is that node. Nodes
+trust what one of their authorities has signed. `read_identity` finds out before
+anything starts what TLS would only hint at in the middle of a handshake.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from dssfn._atomic import write_atomically
+from dssfn.errors import IdentityError, InputError
+
+try:
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec, rsa
+    from cryptography.x509.oid import NameOID
+except ImportError as exc:  # pragma: no cover
+    raise InputError(
+        "Certificates need the package cryptography. Install it with: "
+        "pip install 'dssfn[grpc]'"
+    ) from exc
+
+from dssfn.node.verification import (
+    USES,
+    certificates_in,
+    check_dates,
+    check_name,
+    check_pair,
+    check_signers,
+    check_uses,
+    day,
+    is_authority,
+)
+
+NODE_DAYS = 825  # the longest that common TLS libraries accept of a server
+AUTHORITY_DAYS = 3650
+
+_LONGEST_COMMON_NAME = 64  # X.520
+_CLOCK_SKEW = timedelta(hours=1)
+_LATEST = datetime(9999, 12, 31, tzinfo=UTC)  # a certificate can hold no later date
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """A certificate with its key, both as PEM."""
+
+    certificate_pem: bytes
+    key_pem: bytes = field(repr=False)
+
+    def write(self, certificate: Path, key: Path) -> None:
+        """Put both into files; nobody but the owner can read the key's."""
+        write_atomically(key, self.key_pem, private=True)
+        write_atomically(certificate, self.certificate_pem)
+
+    @property
+    def expires(self) -> datetime:
+        """The end of the certificate's validity."""
+        return x509.load_pem_x509_certificate(self.certificate_pem).not_valid_after_utc
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who a node is, verified.
+
+    Parameters
+    ----------
+    name : str
+        The node's name, which its certificate carries.
+    certificate_pem : bytes
+        Its certificate, and those between it and an authority if there are any.
+    key_pem : bytes
+        Its key; never shown when this object is printed.
+    authorities_pem : bytes
+        The certificates of those who may vouch for other nodes.
+    expires : datetime
+        When the certificate ends, in UTC.
+    """
+
+    name: str
+    certificate_pem: bytes = field(repr=False)
+    key_pem: bytes = field(repr=False)
+    authorities_pem: bytes = field(repr=False)
+    expires: datetime
+
+
+# --- making -----------------------------------------------------------------------
+
+
+def make_authority(
+    name: str, *, days: int = AUTHORITY_DAYS, now: datetime | None = None
+) -> Credential:
+    """A new certificate authority, which signs itself.
+
+    Parameters
+    ----------
+    name : str
+        What people call it; cut after 64 characters.
+    days : int
+        How long it is valid.
+    now : datetime, optional
+        The start of its validity, less an hour for clocks that are behind.
+    """
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = _common_name(name[:_LONGEST_COMMON_NAME])
+    builder = _valid_for(days, now).subject_name(subject).issuer_name(subject)
+    builder = (
+        builder.public_key(key.public_key())
+        # It signs nodes, and no other authorities.
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_key_usage(signs_certificates=True), critical=True)
+        .add_extension(_key_id(key), critical=False)
+    )
+    return _credential(builder.sign(key, hashes.SHA256()), key)
+
+
+def issue(
+    authority: Credential,
+    name: str,
+    *,
+    days: int = NODE_DAYS,
+    now: datetime | None = None,
+) -> Credential:
+    """A new key and certificate for one node, for both ends of a connection.
+
+    Parameters
+    ----------
+    authority : Credential
+        As `make_authority` gives it.
+    name : str
+        The node's name in the plan.
+    days : int
+        How long it is valid, but never longer than the authority.
+    now : datetime, optional
+        The start of its validity, less an hour for clocks that are behind.
+    """
+    key = ec.generate_private_key(ec.SECP256R1())
+    signer = x509.load_pem_x509_certificate(authority.certificate_pem)
+    signing_key = serialization.load_pem_private_key(authority.key_pem, None)
+    assert isinstance(signing_key, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey)
+    builder = _valid_for(days, now, until=signer.not_valid_after_utc)
+    # A name too long for the subject is in the other field alone, then critical.
+    fits = len(name) <= _LONGEST_COMMON_NAME
+    builder = (
+        builder.subject_name(_common_name(name) if fits else x509.Name([]))
+        .issuer_name(signer.subject)
+        .public_key(key.public_key())
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), not fits)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_key_usage(signs_certificates=False), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([oid for oid, _ in USES]), critical=False)
+        .add_extension(_key_id(key), critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(
+                signing_key.public_key()
+            ),
+            critical=False,
+        )
+    )
+    return _credential(builder.sign(signing_key, hashes.SHA256()), key)
+
+
+def _valid_for(
+    days: int, now: datetime | None, until: datetime = _LATEST
+) -> x509.CertificateBuilder:
+    if days < 1:
+        raise InputError(f"`days` must be at least 1, got {days}.")
+    start = datetime.now(UTC) if now is None else now
+    longest = (until - start).days
+    if longest < 0:
+        raise IdentityError(
+            f"The authority's certificate ended on {day(until)}, so it can sign no "
+            "more. Make a new federation, or add a new authority."
+        )
+    end = until if days > longest else start + timedelta(days=days)
+    return (
+        x509.CertificateBuilder()
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(start - _CLOCK_SKEW)
+        .not_valid_after(end)
+    )
+
+
+def _common_name(name: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+
+
+def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not signs_certificates,
+        key_cert_sign=signs_certificates,
+        crl_sign=signs_certificates,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _key_id(key: ec.EllipticCurvePrivateKey) -> x509.SubjectKeyIdentifier:
+    return x509.SubjectKeyIdentifier.from_public_key(key.public_key())
+
+
+def _credential(
+    certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey
+) -> Credential:
+    key_pem = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    return Credential(certificate.public_bytes(serialization.Encoding.PEM), key_pem)
+
+
+# --- reading ----------------------------------------------------------------------
+
+
+def read_authority(certificate: str | Path, key: str | Path) -> Credential:
+    """An authority that `make_authority` made, to sign more certificates with."""
+    certificate_pem = _read(certificate, "the authority's certificate")
+    key_pem = _read(key, "the authority's key")
+    own = certificates_in(certificate, certificate_pem)[0]
+    if not is_authority(own):
+        raise IdentityError(f"`{certificate}` must be an authority's, not a node's.")
+    check_pair([own], certificate, key_pem, key)
+    return Credential(certificate_pem, key_pem)
+
+
+def read_identity(
+    certificate: str | Path, key: str | Path, authorities: str | Path, name: str
+) -> Identity:
+    """Read a node's identity and verify it, before anything starts.
+
+    Parameters
+    ----------
+    certificate : str or Path
+        PEM: the node's certificate first; those between it and an authority may follow.
+    key : str or Path
+        PEM: its key, without a passphrase.
+    authorities : str or Path
+        PEM: the certificates of one or more authorities.
+    name : str
+        The node's name, which the certificate must carry as a DNS name.
+
+    Raises
+    ------
+    IdentityError
+        A file is missing or damaged, key and certificate do not belong together, the
+        certificate is another node's, not valid today, not for both ends of a
+        connection, or signed by none of the authorities.
+    """
+    certificate_pem = _read(certificate, "the node's certificate")
+    key_pem = _read(key, "the node's key")
+    authorities_pem = _read(authorities, "the authorities' certificates")
+    chain = certificates_in(certificate, certificate_pem)
+    roots = certificates_in(authorities, authorities_pem)
+    check_pair(chain, certificate, key_pem, key)
+    check_name(chain[0], certificate, name)
+    check_dates(chain[0], certificate)
+    check_uses(chain[0], certificate)
+    check_signers(chain, certificate, roots, authorities)
+    _warn_if_readable(Path(key))
+    return Identity(
+        name, certificate_pem, key_pem, authorities_pem, chain[0].not_valid_after_utc
+    )
+
+
+def _read(path: str | Path, what: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as exc:
+        raise IdentityError(
+            f"`{path}` must be {what}, but cannot be read: {exc.strerror}. `dssfn "
+            "federation init` makes such files; docs/certificates.md tells of others."
+        ) from exc
+
+
+def _warn_if_readable(key: Path) -> None:
+    if os.name == "posix" and key.stat().st_mode & 0o077:
+        _log.warning(
+            "The key `%s` can be read by others on this machine. `chmod 600` it.", key
+        )

@@ -1,0 +1,171 @@
+"""All that can be found wrong before a training starts is found here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import ssl
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dssfn.config import Plan
+from dssfn.datasets.chunked import FileSamples, describe
+from dssfn.errors import DataError, InputError
+from dssfn.federation import Federation, split_address
+from dssfn.node.pki import Identity, read_identity
+from dssfn.node.runtime import largest_letter, neighbours_of, settled
+from dssfn.node.spec import NodeSpec
+
+REACH = 3.0  # seconds for a neighbour to answer
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check found: `is_good` is None where only time will tell."""
+
+    what: str
+    is_good: bool | None
+    text: str
+
+
+def identity_of(spec: NodeSpec) -> Identity:
+    """The node's verified certificate and key."""
+    return read_identity(spec.certificate, spec.key, spec.authorities, spec.name)
+
+
+def samples_of(spec: NodeSpec, plan: Plan) -> FileSamples:
+    """The node's data, which must have the plan's features and classes."""
+    samples = FileSamples(
+        spec.data,
+        target=spec.target,
+        classes=plan.classes,
+        features=plan.feature_names,
+        n_features=plan.n_features,
+    )
+    if samples.n_samples < 1:
+        raise DataError(f"`{spec.data}` must hold at least one sample, got none.")
+    return samples
+
+
+def prepare_out(spec: NodeSpec, plan: Plan) -> Path:
+    """The folder for model, log and checkpoint, with enough room in it."""
+    folder = Path(spec.out)
+    units = sum(plan.inputs_of(layer) for layer in range(plan.n_layers + 1))
+    needed = 4 * 8 * (plan.n_outputs * units + 2 * plan.n_features) + 2**20
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / f".probe.{os.getpid()}"
+        probe.write_bytes(b"\0" * 4096)
+        probe.unlink()
+        free = shutil.disk_usage(folder).free
+    except OSError as exc:
+        raise InputError(
+            f"`out` must be a folder to write to, got `{folder}`: {exc.strerror}."
+        ) from exc
+    if free < needed:
+        raise InputError(
+            f"`out`: model and checkpoints need {needed / 1e6:.0f} MB in `{folder}`, "
+            f"where {free / 1e6:.0f} MB are free. Make room, or choose another folder."
+        )
+    return folder
+
+
+def examine(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
+    """Everything that must be right before `run`, one finding after the other."""
+    plan, _ = settled(federation)
+
+    def plan_of() -> str:
+        largest = 8 * largest_letter(plan) / 1e6
+        return (
+            f"{len(federation.nodes)} nodes, fingerprint "
+            f"{federation.fingerprint()[:16]}, messages up to {largest:.2g} MB"
+        )
+
+    def certificate() -> str:
+        return f"{spec.name}, valid until {identity_of(spec).expires:%Y-%m-%d}"
+
+    def data() -> str:
+        samples_of(spec, plan)
+        found = describe(spec.data, spec.target)
+        lacking = set(plan.classes) - set(found.classes)
+        extra = sorted(set(found.classes) - set(plan.classes), key=str)
+        if extra:
+            raise DataError(
+                f"`{spec.data}` holds label {extra[0]!r}, which is not one of the "
+                f"plan's classes {', '.join(map(repr, plan.classes[:8]))}."
+            )
+        rest = f"; no sample of {sorted(lacking, key=str)}" if lacking else ""
+        return f"{found.n_samples} samples, {found.n_features} features{rest}"
+
+    def out() -> str:
+        return str(prepare_out(spec, plan))
+
+    yield _finding("plan", plan_of)
+    yield _finding("certificate", certificate)
+    yield _finding("data", data)
+    yield _finding("out", out)
+    if spec.listen is not None:
+        yield _finding("port", lambda: _free_port(spec.listen or ""))
+    yield from _reach_all(spec, federation)
+
+
+def _finding(what: str, check: Callable[[], str]) -> Finding:
+    try:
+        return Finding(what, True, check())
+    except InputError as exc:
+        return Finding(what, False, str(exc))
+
+
+def _free_port(listen: str) -> str:
+    host, port = split_address(listen)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind((host, port))
+        except OSError as exc:
+            raise InputError(
+                f"`listen`: {listen} cannot be opened ({exc.strerror}). Another "
+                "program may use the port, or this machine has no such address."
+            ) from exc
+    return f"{listen} is free"
+
+
+def _reach_all(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
+    node = federation.index(spec.name)
+    try:
+        neighbours = neighbours_of(node, federation, spec.peers)
+    except InputError as exc:
+        yield Finding("neighbours", False, str(exc))
+        return
+    for one in neighbours:
+        if one.address is None:
+            yield Finding(one.name, None, "dials this node")
+        else:
+            yield _reach(spec, one.name, one.address)
+
+
+def _reach(spec: NodeSpec, name: str, address: str) -> Finding:
+    """Whether a neighbour that is running accepts this node, as far as TLS goes."""
+    try:
+        context = ssl.create_default_context(cafile=spec.authorities)
+        context.load_cert_chain(spec.certificate, spec.key)
+        context.set_alpn_protocols(["h2"])
+        with (
+            socket.create_connection(split_address(address), timeout=REACH) as bare,
+            context.wrap_socket(bare, server_hostname=name) as secured,
+        ):
+            secured.settimeout(REACH)
+            # A certificate that is refused shows when something is read.
+            secured.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0")
+            secured.recv(1)
+    except ssl.SSLCertVerificationError as exc:
+        return Finding(name, False, f"{address}: {exc.verify_message}")
+    except ssl.SSLError as exc:
+        return Finding(name, False, f"{address}: TLS failed ({exc.reason})")
+    except (ConnectionError, TimeoutError, OSError) as exc:
+        text = exc.strerror or str(exc) or type(exc).__name__
+        return Finding(name, None, f"{address}: not reached ({text}); is it running?")
+    return Finding(name, True, f"{address}: reached, and its certificate is good")

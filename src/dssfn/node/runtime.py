@@ -1,0 +1,229 @@
+"""One node of a real network, from its files to its model.
+
+How this works. The node agrees with the others on the last layer that all of them have,
+goes on from there, and saves a checkpoint after every layer. When a neighbour was
+restarted, all nodes do the same again. So a training that is disturbed ends with the
+same model, to the last bit, as one that is not.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, field
+
+from dssfn._typing import NodeId
+from dssfn.config import Plan
+from dssfn.consensus import Averaging
+from dssfn.driver import drive
+from dssfn.errors import NumericalError, PeerTimeout, PlanError, Regroup
+from dssfn.federation import Federation
+from dssfn.network import Network, random_digest
+from dssfn.node.agreement import Assembly
+from dssfn.node.checkpoint import Checkpoints
+from dssfn.planning import settle
+from dssfn.shard import Samples
+from dssfn.solvers import gram_size
+from dssfn.topology import Topology
+from dssfn.training import LayerRecord, Progress, train_node
+from dssfn.transports.grpc import (
+    LARGEST_SIZE,
+    Credentials,
+    GrpcTransport,
+    Neighbour,
+    Rules,
+    Terms,
+)
+
+log = logging.getLogger("dssfn.node")
+
+WAIT_WHEN_COMPLETE = 2  # deadlines, for others who may still need this node
+
+
+def settled(federation: Federation) -> tuple[Plan, Averaging]:
+    """The plan with nothing left open. All nodes should hold equal bits: a tree."""
+    plan = federation.training
+    if plan.consensus == "auto" and plan.n_rounds is None:
+        plan = plan.replace(consensus="tree")
+    return settle(plan, federation.topology())
+
+
+def neighbours_of(
+    node: NodeId, federation: Federation, addresses: dict[str, str]
+) -> list[Neighbour]:
+    """The neighbours of a node, with an address where this end dials.
+
+    Of two nodes with an address in the plan, the later one dials. One without an
+    address has no open port, and dials. `addresses` take the place of the plan's.
+    """
+    mine = federation.nodes[node]
+    found = []
+    for j in federation.topology().neighbours(node):
+        other = federation.nodes[j]
+        dials = other.address is not None and (mine.address is None or j < node)
+        address = addresses.get(other.name, other.address) if dials else None
+        if mine.address is None and other.address is None:
+            raise PlanError(
+                f"`nodes`: {mine.name} and {other.name} are neighbours, and neither "
+                "has an `address`. Give one of them one that the other can dial."
+            )
+        found.append(Neighbour(j, other.name, address))
+    return found
+
+
+def connect(
+    name: str,
+    federation: Federation,
+    plan: Plan,
+    credentials: Credentials,
+    *,
+    listen: str | None = None,
+    addresses: dict[str, str] | None = None,
+) -> GrpcTransport:
+    """Open this node's port and dial its neighbours."""
+    node = federation.index(name)
+    terms = Terms(
+        plan=federation.agreed(),
+        random=random_digest(plan),
+        differences=federation.differences,
+        rules=Rules(
+            run=int(federation.fingerprint()[:16], 16),
+            largest=largest_letter(plan),
+            n_layers=plan.n_layers,
+        ),
+    )
+    return GrpcTransport(
+        name,
+        neighbours_of(node, federation, addresses or {}),
+        terms,
+        credentials,
+        listen=listen,
+        deadline=federation.round_deadline,
+    )
+
+
+def largest_letter(plan: Plan) -> int:
+    """How many numbers the largest letter of a training has."""
+    Q = plan.n_outputs
+    units = [plan.inputs_of(layer) for layer in range(plan.n_layers + 1)]
+    whole_model = Q * sum(units) + 2 * plan.n_features
+    # The nodes compare their models by their lowest and highest numbers.
+    largest = max(gram_size(Q, max(units)) + 16, 2 * whole_model)
+    if largest > LARGEST_SIZE:
+        raise PlanError(
+            f"`width`: a message would have {largest} numbers, and gRPC carries "
+            f"{LARGEST_SIZE} at the most. Choose a smaller width."
+        )
+    return largest
+
+
+@dataclass(slots=True)
+class NodeTraining:
+    """The training of one node over a transport.
+
+    Parameters
+    ----------
+    node : int
+    topology : Topology
+    plan : Plan
+        With nothing left open, as `settled` gives it.
+    averaging : Averaging
+    samples : Samples
+    transport : GrpcTransport
+    checkpoints : Checkpoints
+    memory, n_threads : int
+        See `train_node`.
+    on_layer : callable
+        Told how the network stands after every layer.
+    """
+
+    node: NodeId
+    topology: Topology
+    plan: Plan
+    averaging: Averaging
+    samples: Samples
+    transport: GrpcTransport
+    checkpoints: Checkpoints
+    memory: int | None = None
+    n_threads: int = 1
+    on_layer: Callable[[LayerRecord], None] = lambda record: None
+    progress: Progress | None = None
+    records: dict[int, LayerRecord] = field(default_factory=dict)
+
+    def run(self) -> Network:
+        """Train, from the last checkpoint if there is one."""
+        self.progress, records = self.checkpoints.load(self.plan)
+        self.records = {record.layer: record for record in records}
+        if self.progress:
+            log.info("found layers 0 to %d", len(self.progress.outputs) - 1)
+        while True:
+            try:
+                return self._attempt()
+            except Regroup:
+                epoch = self.transport.join()
+                log.info("starting again together (%d)", epoch)
+            except PeerTimeout as exc:
+                if not self.is_complete:
+                    raise
+                log.info("%s This node's model is complete.", exc)
+                return self._network()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all layers are solved."""
+        solved = 0 if self.progress is None else len(self.progress.outputs)
+        return solved == self.plan.n_layers + 1
+
+    def _attempt(self) -> Network:
+        """One walk from the last common layer to the end."""
+        if self.is_complete:
+            self._expect_little()
+        all_nodes = Assembly(self.node, self.topology, self.transport)
+        start = self.progress = all_nodes.common_start(self.progress)
+        log.info("layer %d begins", 0 if start is None else len(start.outputs))
+        program = train_node(
+            self.samples,
+            self.plan,
+            n_nodes=self.topology.n_nodes,
+            memory=self.memory,
+            n_threads=self.n_threads,
+            start=start,
+            on_progress=self._save,
+            on_layer=self._record,
+        )
+        with closing(program):
+            drive(
+                {self.node: program},
+                self.averaging,
+                self.transport,
+                step=start.n_averagings(self.plan) if start else 0,
+            )
+        assert self.progress is not None
+        agreed = all_nodes.reconcile(self.progress)
+        if agreed is None:
+            raise NumericalError("Nodes have ended with different models.")
+        if agreed is not self.progress:
+            self._save(agreed)
+        return self._network()
+
+    def _save(self, progress: Progress) -> None:
+        self.progress = progress
+        solved = len(progress.outputs)
+        records = tuple(self.records[k] for k in sorted(self.records) if k < solved)
+        self.checkpoints.save(progress, records)
+        if self.is_complete:
+            self._expect_little()
+
+    def _record(self, record: LayerRecord) -> None:
+        self.records[record.layer] = record
+        self.on_layer(record)
+
+    def _expect_little(self) -> None:
+        transport = self.transport
+        transport.patience = WAIT_WHEN_COMPLETE * transport.deadline
+
+    def _network(self) -> Network:
+        assert self.progress is not None
+        progress = self.progress
+        return Network(self.plan, progress.outputs, progress.shift, progress.scale)

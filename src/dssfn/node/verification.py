@@ -1,0 +1,257 @@
+"""The rules that a node's certificate must keep, one function each.
+
+Every one of them takes the file's name along, for its message. A step of `pki`, which
+tells what to install when the package cryptography is missing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TypeVar
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.x509.oid import ExtendedKeyUsageOID
+
+from dssfn.errors import IdentityError
+
+WARN_DAYS = 14  # before a certificate ends
+USES = (
+    (ExtendedKeyUsageOID.CLIENT_AUTH, "clientAuth"),
+    (ExtendedKeyUsageOID.SERVER_AUTH, "serverAuth"),
+)
+
+# What gRPC takes; with other keys its handshake fails and says little.
+_CURVES = (ec.SECP256R1, ec.SECP384R1)
+_LEAST_RSA_BITS = 2048
+_RENEW = "`dssfn federation certificate`, or your own authority"
+
+_Kind = TypeVar("_Kind", bound=x509.ExtensionType)
+
+_log = logging.getLogger(__name__)
+
+
+def certificates_in(path: str | Path, pem: bytes) -> list[x509.Certificate]:
+    """All certificates of a PEM file; there must be one at least."""
+    try:
+        return x509.load_pem_x509_certificates(pem)
+    except ValueError as exc:
+        raise IdentityError(
+            f"`{path}` must hold a certificate as PEM, with a line '-----BEGIN "
+            f"CERTIFICATE-----', but {_what_came(pem)}."
+        ) from exc
+
+
+def _what_came(pem: bytes) -> str:
+    if b"PRIVATE KEY-----" in pem:
+        return "it holds a private key; keep that in its own file"
+    if b"-----BEGIN CERTIFICATE-----" in pem:
+        return "the one in it is damaged; copy it again"
+    if b"-----BEGIN CERTIFICATE REQUEST-----" in pem:
+        return "it holds a request; have your authority sign it"
+    if pem[:1] == b"\x30":
+        return "it seems to be DER; `openssl x509 -inform der -in FILE` converts it"
+    return "it is empty" if not pem.strip() else "it holds something else"
+
+
+def check_pair(
+    chain: Sequence[x509.Certificate],
+    certificate: str | Path,
+    key_pem: bytes,
+    key: str | Path,
+) -> None:
+    """The key must be of a kind that TLS takes, and the first certificate's own."""
+    public = _load_key(key_pem, key).public_key()
+    owners = [_public_key(one) == public for one in chain]
+    if owners[0]:
+        return
+    if any(owners):
+        raise IdentityError(
+            f"`{certificate}` must begin with the node's own certificate, but it is "
+            f"number {owners.index(True) + 1} there. Put it first."
+        )
+    raise IdentityError(
+        f"The key `{key}` must belong to the certificate `{certificate}`, but that is "
+        f"for another key. Copy both again, or make new ones together: {_RENEW}."
+    )
+
+
+def _public_key(certificate: x509.Certificate) -> object:
+    try:
+        return certificate.public_key()
+    except (ValueError, UnsupportedAlgorithm):
+        return None
+
+
+def _load_key(
+    pem: bytes, path: str | Path
+) -> ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey:
+    try:
+        key = serialization.load_pem_private_key(pem, password=None)
+    except TypeError as exc:
+        raise IdentityError(
+            f"The key `{path}` must have no passphrase, as a node starts unattended. "
+            "`openssl pkey -in FILE -out NEW` removes it; protect the file instead."
+        ) from exc
+    except (ValueError, UnsupportedAlgorithm) as exc:
+        is_certificate = b"-----BEGIN CERTIFICATE-----" in pem
+        came = "it holds a certificate" if is_certificate else "there is none"
+        raise IdentityError(
+            f"`{path}` must hold a private key as PEM, with a line '-----BEGIN PRIVATE "
+            f"KEY-----', but {came} that can be read."
+        ) from exc
+    if isinstance(key, ec.EllipticCurvePrivateKey) and isinstance(key.curve, _CURVES):
+        return key
+    if isinstance(key, rsa.RSAPrivateKey) and key.key_size >= _LEAST_RSA_BITS:
+        return key
+    kind = type(key).__name__.strip("_").removesuffix("PrivateKey")
+    raise IdentityError(
+        f"The key `{path}` must be ECDSA on P-256 or P-384, or RSA of at least "
+        f"{_LEAST_RSA_BITS} bits; got {kind}. Make another key and certificate."
+    )
+
+
+def check_name(own: x509.Certificate, path: str | Path, name: str) -> None:
+    """The certificate must carry the node's name as a DNS name."""
+    names: list[str] = []
+    found = _extension(own, x509.SubjectAlternativeName, path)
+    if found is not None:
+        names = found.get_values_for_type(x509.DNSName)
+    if name not in names:
+        came = ", ".join(map(repr, names)) or "no DNS name at all"
+        raise IdentityError(
+            f"The certificate `{path}` must carry the node's name {name!r} as a DNS "
+            f"name (subjectAltName), but carries {came}. Correct `name` in the node's "
+            f"file, or get a certificate for it: {_RENEW}."
+        )
+
+
+def check_dates(own: x509.Certificate, path: str | Path) -> None:
+    """The certificate must be valid today; a near end is only warned of."""
+    now = datetime.now(UTC)
+    start, end = own.not_valid_before_utc, own.not_valid_after_utc
+    if now > end:
+        raise IdentityError(
+            f"The certificate `{path}` ended on {day(end)}; now it is {day(now)}. "
+            f"Renew it: {_RENEW}."
+        )
+    if now < start:
+        raise IdentityError(
+            f"The certificate `{path}` is valid from {day(start)} only; now it is "
+            f"{day(now)}. Wait, or set this machine's clock if it is wrong."
+        )
+    if end - now < timedelta(days=WARN_DAYS):
+        _log.warning(
+            "The certificate `%s` ends on %s. Renew it in time: %s.",
+            path, day(end), _RENEW,
+        )  # fmt: skip
+
+
+def check_uses(own: x509.Certificate, path: str | Path) -> None:
+    """A node both calls and answers."""
+    missing = []
+    uses = _extension(own, x509.ExtendedKeyUsage, path)
+    if uses is not None and ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE not in uses:
+        missing = [f"extendedKeyUsage {word}" for oid, word in USES if oid not in uses]
+    usage = _extension(own, x509.KeyUsage, path)
+    if usage is not None and not usage.digital_signature:
+        missing.append("keyUsage digitalSignature")
+    if missing:
+        raise IdentityError(
+            f"The certificate `{path}` must be for clients and servers, as a node both "
+            f"calls and answers, but it lacks {' and '.join(missing)}. Ask your "
+            "authority for one with clientAuth, serverAuth and digitalSignature."
+        )
+
+
+def check_signers(
+    chain: Sequence[x509.Certificate],
+    certificate: str | Path,
+    roots: Sequence[x509.Certificate],
+    authorities: str | Path,
+) -> None:
+    """A way must lead from the node's certificate up to one of the authorities."""
+    reached, doubts = [chain[0]], ""
+    for current in reached:  # grows while it is walked
+        for signer in (*roots, *chain[1:]):
+            if signer in reached or not _signed(current, signer):
+                continue
+            if fault := _fault(signer):
+                doubts = f" `{_subject(signer)}` {fault}."
+            elif signer in roots:
+                return
+            else:
+                reached.append(signer)
+    last = reached[-1]
+    if not doubts and any(one.subject == last.issuer for one in roots):
+        doubts = " One of them has the same name, but another key."
+    known = ", ".join(sorted({f"`{_subject(one)}`" for one in roots}))
+    raise IdentityError(
+        f"The certificate `{certificate}` must be signed by an authority in "
+        f"`{authorities}`, which holds {known}, but `{_subject(last)}` was signed by "
+        f"`{_issuer(last)}`.{doubts} Take the file of authorities that belongs to this "
+        "federation; certificates in between go after the node's own."
+    )
+
+
+def _signed(certificate: x509.Certificate, signer: x509.Certificate) -> bool:
+    try:
+        certificate.verify_directly_issued_by(signer)
+    except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
+        return False
+    return True
+
+
+def is_authority(certificate: x509.Certificate) -> bool:
+    """Whether a certificate says that its owner may sign others."""
+    try:
+        found = certificate.extensions.get_extension_for_class(x509.BasicConstraints)
+    except (x509.ExtensionNotFound, x509.DuplicateExtension, ValueError):
+        return False
+    return found.value.ca
+
+
+def _fault(signer: x509.Certificate) -> str:
+    """Why a signer's word counts for nothing; empty if it counts."""
+    if not is_authority(signer):
+        return "has signed it, but is no authority (basicConstraints)"
+    now = datetime.now(UTC)
+    start, end = signer.not_valid_before_utc, signer.not_valid_after_utc
+    if start <= now <= end:
+        return ""
+    return (
+        f"has signed it, but is valid from {day(start)} to {day(end)} only; now it is "
+        f"{day(now)}"
+    )
+
+
+def _extension(
+    certificate: x509.Certificate, kind: type[_Kind], path: str | Path
+) -> _Kind | None:
+    try:
+        return certificate.extensions.get_extension_for_class(kind).value
+    except x509.ExtensionNotFound:
+        return None
+    except (ValueError, x509.DuplicateExtension) as exc:
+        raise IdentityError(
+            f"The certificate `{path}` must follow X.509, but its extensions do not: "
+            f"{exc}. Have it made anew."
+        ) from exc
+
+
+def _subject(certificate: x509.Certificate) -> str:
+    return certificate.subject.rfc4514_string() or "no name"
+
+
+def _issuer(certificate: x509.Certificate) -> str:
+    return certificate.issuer.rfc4514_string() or "no name"
+
+
+def day(moment: datetime) -> str:
+    """A moment as messages say it."""
+    return f"{moment:%Y-%m-%d %H:%M} UTC"
