@@ -67,7 +67,7 @@ class ProtocolError(TransportError):
     """A neighbour sent what it must not."""
 
 
-class AgreementError(TransportError):
+class AgreementError(TransportError, InputError):
     """A neighbour follows another plan."""
 
 
