@@ -368,7 +368,8 @@ class Switchboard:
         """A stream is no more."""
         with self._changed:
             if link.detach(stream, time.monotonic()):
-                log.warning("%s is gone: %s", link.name, link.goodbye or why)
+                level = logging.INFO if link.has_finished else logging.WARNING
+                log.log(level, "%s is gone: %s", link.name, link.goodbye or why)
                 self._changed.notify_all()
 
 

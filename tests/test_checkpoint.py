@@ -1,0 +1,85 @@
+import numpy as np
+import pytest
+
+from dssfn.config import Plan
+from dssfn.errors import PlanError
+from dssfn.node.checkpoint import Checkpoints
+from dssfn.training import LayerRecord, Progress
+
+PLAN = Plan(n_features=3, classes=("a", "b"), n_layers=2, width=6)
+RECORD = LayerRecord(
+    layer=0, cost=1 / 3, train_error_db=-1.5, train_accuracy=0.9, iterations=4
+)
+
+
+def _progress(n_solved=2):
+    rng = np.random.default_rng(0)
+    outputs = [rng.normal(size=(2, PLAN.inputs_of(k))) for k in range(n_solved)]
+    return Progress(
+        rng.normal(size=3), np.ones(3), tuple(outputs), tuple(range(1, n_solved + 1))
+    )
+
+
+@pytest.fixture
+def checkpoints(tmp_path):
+    return Checkpoints(tmp_path / "checkpoint", {"plan": "abc", "samples": 7})
+
+
+def test_what_was_saved_is_loaded_to_the_last_bit(checkpoints):
+    progress = _progress()
+    checkpoints.save(progress, (RECORD,))
+    found, records = checkpoints.load(PLAN)
+    assert found.flat().tobytes() == progress.flat().tobytes()
+    assert found.iterations == progress.iterations
+    assert records == (RECORD,)
+
+
+def test_no_checkpoint_is_a_start(checkpoints):
+    assert checkpoints.load(PLAN) == (None, ())
+
+
+def test_any_damaged_byte_is_found(checkpoints):
+    checkpoints.save(_progress(), (RECORD,))
+    whole = checkpoints.path.read_bytes()
+    for k in range(0, len(whole), 7):
+        damaged = bytearray(whole)
+        damaged[k] ^= 0x10
+        checkpoints.path.write_bytes(damaged)
+        try:
+            found, records = checkpoints.load(PLAN)
+        except PlanError:  # the damage is in what it belongs to
+            continue
+        if found is not None:  # or in a space of the tensors' header
+            assert found.flat().tobytes() == _progress().flat().tobytes()
+            assert len(records) == 1
+
+
+@pytest.mark.parametrize("length", [0, 4, 8, 50, 300])
+def test_a_shortened_file_is_a_start(checkpoints, length):
+    checkpoints.save(_progress(), ())
+    checkpoints.path.write_bytes(checkpoints.path.read_bytes()[:length])
+    assert checkpoints.load(PLAN) == (None, ())
+
+
+def test_another_plan_or_other_data_are_refused(checkpoints):
+    checkpoints.save(_progress(), ())
+    for changed in ({"plan": "abd", "samples": 7}, {"plan": "abc", "samples": 8}):
+        other = Checkpoints(checkpoints.path, changed)
+        with pytest.raises(PlanError, match="belongs to another training"):
+            other.load(PLAN)
+
+
+def test_fewer_layers_are_the_training_as_it_was():
+    progress = _progress(3)
+    assert progress.first(0) is None
+    earlier = progress.first(2)
+    assert len(earlier.outputs) == 2
+    assert earlier.n_averagings(PLAN) == 3 + 1 + 2
+    assert earlier.n_averagings(PLAN.replace(standardize=False)) == 1 + 2
+
+
+def test_numbers_survive_being_laid_flat():
+    progress = _progress(3)
+    again = progress.with_flat(progress.flat())
+    assert [O.shape for O in again.outputs] == [O.shape for O in progress.outputs]
+    assert again.flat().tobytes() == progress.flat().tobytes()
