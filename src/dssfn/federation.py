@@ -174,8 +174,15 @@ def load_federation(path: str | Path) -> Federation:
     """Read a plan file."""
     content = read_toml(path, "plan")
     training = content.get("training")
-    if isinstance(training, dict) and isinstance(training.get("feature_names"), list):
-        training.setdefault("n_features", len(training["feature_names"]))
+    if isinstance(training, dict):
+        for field in ("classes", "feature_names"):
+            if training.get(field) == []:
+                raise PlanError(
+                    f"`{path}`: `{field}` under [training] must be filled in, alike on "
+                    "every node; it is still empty."
+                )
+        if isinstance(training.get("feature_names"), list):
+            training.setdefault("n_features", len(training["feature_names"]))
     federation: Federation = convert_toml(content, Federation, path)
     return federation
 

@@ -12,6 +12,7 @@ import typer
 from dssfn._version import __version__
 from dssfn.cli import node
 from dssfn.cli.demo import demo
+from dssfn.cli.federation import certificate, init
 from dssfn.cli.model import evaluate, info, predict
 from dssfn.cli.outcome import plain_errors
 from dssfn.cli.simulate import simulate
@@ -68,6 +69,23 @@ node_app.command(epilog=_example("dssfn node run hospital-a/node.toml"))(
     plain_errors(node.run)
 )
 app.add_typer(node_app)
+
+federation_app = typer.Typer(
+    name="federation",
+    help="Set up a network of organisations: the plan, a folder for every node, and "
+    "certificates.",
+    no_args_is_help=True,
+)
+federation_app.command(
+    epilog=_example(
+        "dssfn federation init fed --nodes north,south,east --topology circular "
+        "--degree 1 --classes yes,no --features age,bmi --target outcome"
+    )
+)(plain_errors(init))
+federation_app.command(epilog=_example("dssfn federation certificate fed north"))(
+    plain_errors(certificate)
+)
+app.add_typer(federation_app)
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,0 +1,377 @@
+"""`dssfn federation`: set up a network of organisations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dssfn._typing import Label
+from dssfn.cli.listed import addresses, edges, labels, words
+from dssfn.cli.outcome import print_json, screen
+from dssfn.config import SOLVERS, Plan
+from dssfn.datasets import describe
+from dssfn.datasets.chunked import Description
+from dssfn.datasets.column_names import feature_columns
+from dssfn.errors import PlanError
+from dssfn.federation import Federation, Graph, Member, split_address
+from dssfn.presets import PRESETS, resolve
+from dssfn.topology import KINDS
+
+if TYPE_CHECKING:
+    from dssfn.node.folders import Renewal
+
+# Headings of the help text.
+NETWORK, DATA, MODEL = "Network of nodes", "Data", "Model"
+CERTIFICATES, OUTPUT = "Certificates", "Output"
+
+LAB_HOST, LAB_PORT = "127.0.0.1", 7400
+STAND_IN_CLASSES = ("no", "yes")  # while the plan has none
+
+
+def _option(help: str, panel: str, *names: str, **more: Any) -> Any:
+    return typer.Option(*names, help=help, rich_help_panel=panel, **more)
+
+
+FolderArgument = Annotated[
+    Path, typer.Argument(metavar="DIR", help="The folder of the federation.")
+]
+DaysOption = Annotated[
+    int, _option("How long a node's certificate is valid.", CERTIFICATES)
+]
+JsonOption = Annotated[
+    bool, _option("Print one JSON object, nothing else.", OUTPUT, "--json")
+]
+
+
+def init(
+    folder: FolderArgument,
+    nodes: Annotated[str, _option("Names of the nodes, as in a,b,c.", NETWORK)],
+    topology: Annotated[
+        str | None, _option(f"{', '.join(KINDS)}.", NETWORK, show_default="circular")
+    ] = None,
+    degree: Annotated[
+        int | None, _option("Neighbours on each side of a circular graph.", NETWORK)
+    ] = None,
+    edges: Annotated[
+        str | None, _option("Who talks to whom, as in a-b,b-c; no --topology.", NETWORK)
+    ] = None,
+    address: Annotated[
+        list[str] | None,
+        _option(
+            "Where others reach a node, as NAME=host:port; repeat it. A node without "
+            "one only calls others.",
+            NETWORK,
+        ),
+    ] = None,
+    host: Annotated[
+        str | None,
+        _option(
+            "All nodes on one machine, to rehearse; so it is without --address.",
+            NETWORK,
+            show_default=LAB_HOST,
+        ),
+    ] = None,
+    port: Annotated[
+        int | None,
+        _option(
+            "With --host: the first node's port, the next one's is one more, ...",
+            NETWORK,
+            show_default=str(LAB_PORT),
+        ),
+    ] = None,
+    round_deadline: Annotated[
+        float, _option("Seconds within which a lost neighbour is named.", NETWORK)
+    ] = 30.0,
+    like: Annotated[
+        Path | None, _option("Take classes and features from this file.", DATA)
+    ] = None,
+    target: Annotated[
+        str | None, _option("The column of labels in the nodes' files.", DATA)
+    ] = None,
+    classes: Annotated[
+        str | None,
+        _option(
+            "The class labels, as in yes,no. Of the type they have in a CSV file: "
+            '1,2 are numbers; \'"1","2"\' are text.',
+            DATA,
+        ),
+    ] = None,
+    features: Annotated[
+        str | None,
+        _option("The columns of features, as in age,bmi; or how many.", DATA),
+    ] = None,
+    preset: Annotated[
+        str, _option(f"Settings to start from: {', '.join(PRESETS)}.", MODEL)
+    ] = "default",
+    layers: Annotated[int, _option("L, hidden layers.", MODEL)] = 20,
+    width: Annotated[int, _option("Random units per layer.", MODEL)] = 1000,
+    alpha: Annotated[
+        float | None,
+        _option("Radius of the output matrix, in units of sqrt(2Q).", MODEL),
+    ] = None,
+    gain: Annotated[
+        float | None, _option("Norm of the random features.", MODEL)
+    ] = None,
+    standardize: Annotated[
+        bool | None, _option("Scale inputs by the network's mean and spread.", MODEL)
+    ] = None,
+    bias: Annotated[
+        float | None, _option("Value of a constant input; 0 for none.", MODEL)
+    ] = None,
+    solver: Annotated[
+        str, _option(f"How a layer is solved: {', '.join(SOLVERS)}.", MODEL)
+    ] = "auto",
+    seed: Annotated[int, _option("Key of the random matrices.", MODEL)] = 0,
+    days: DaysOption = 825,
+    json: JsonOption = False,
+) -> None:
+    """Set up a federation: the plan, and a folder to send to every organisation.
+
+    A folder holds the node's key and certificate, signed by an authority that is made
+    along with it. Nothing is ever overwritten.
+    """
+    from dssfn.node.folders import write_federation
+
+    given = {
+        "alpha": alpha, "gain": gain, "standardize": standardize, "bias": bias,
+        "solver": solver, "consensus": "tree", "tol": None,
+    }  # fmt: skip
+    settings = {
+        "n_layers": layers, "width": width, "seed": seed, **resolve(preset, given)
+    }  # fmt: skip
+    names = _names(nodes)
+    known = _data_settings(like, target, classes, features)
+    left_open = [field for field in ("classes", "feature_names") if field not in known]
+    stand_in = {"classes": STAND_IN_CLASSES, "n_features": 1}
+    federation = Federation(
+        nodes=_members(names, address, host, port),
+        graph=_graph(names, topology, degree, edges),
+        training=Plan(**{**stand_in, **known, **settings}),
+        round_deadline=round_deadline,
+    )
+    _check_reachable(federation)
+    write_federation(
+        folder,
+        federation,
+        left_open=left_open,
+        data="data.csv" if like is None else f"data{like.suffix.lower()}",
+        target=target,
+        days=days,
+    )
+    if json:
+        print_json(_figures(folder, federation, left_open, days))
+    else:
+        _tell(folder, federation, left_open, rehearsal=not address)
+
+
+def certificate(
+    folder: FolderArgument,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A node of the plan.")],
+    days: DaysOption = 825,
+    json: JsonOption = False,
+) -> None:
+    """Issue a new key and certificate for one node: one that ends soon, or was lost.
+
+    The old ones are kept under another name.
+    """
+    from dssfn.node.folders import renew_certificate
+
+    renewed = renew_certificate(folder, name, days=days)
+    if json:
+        print_json(
+            {
+                "name": name,
+                "certificate": str(renewed.certificate),
+                "key": str(renewed.key),
+                "expires": renewed.expires.isoformat(),
+                "kept": [str(path) for path in renewed.kept],
+            }
+        )
+    else:
+        _tell_renewal(renewed, name)
+
+
+def _names(nodes: str) -> list[str]:
+    names = words("--nodes", nodes)
+    if len(names) < 2:
+        raise PlanError(
+            f"`--nodes` must name at least two nodes, as in a,b,c; got {nodes!r}."
+        )
+    return names
+
+
+def _members(
+    names: list[str], address: list[str] | None, host: str | None, port: int | None
+) -> tuple[Member, ...]:
+    found = addresses(address or (), names)
+    if address and host is None and port is not None:
+        raise PlanError("`--port` must come with `--host`; give ports by `--address`.")
+    if host is not None or not address:  # a rehearsal on one machine
+        host = LAB_HOST if host is None else host
+        if ":" in host and not host.startswith("["):
+            host = f"[{host}]"  # an IPv6 address
+        first = LAB_PORT if port is None else port
+        for k, name in enumerate(names):
+            found.setdefault(name, f"{host}:{first + k}")
+    for name, one in found.items():
+        if not split_address(one)[1]:
+            raise PlanError(f"The port of an address must not be 0, got {name}={one}.")
+    return tuple(Member(name, found.get(name)) for name in names)
+
+
+def _graph(
+    names: list[str], topology: str | None, degree: int | None, edge_list: str | None
+) -> Graph:
+    if edge_list is None:
+        return Graph(kind=topology or "circular", degree=degree)
+    if topology is not None or degree is not None:
+        raise PlanError(
+            "`--edges` must come without `--topology` and `--degree`: it says all."
+        )
+    return Graph(edges=edges(edge_list, names))
+
+
+def _check_reachable(federation: Federation) -> None:
+    nodes = federation.nodes
+    for i, j in federation.topology().edges():
+        if nodes[i].address is None and nodes[j].address is None:
+            a, b = nodes[i].name, nodes[j].name
+            raise PlanError(
+                f"Every edge needs an address at one end at least, but neither {a} nor "
+                f"{b} has one. Give `--address {a}=host:port` or `--address "
+                f"{b}=host:port`."
+            )
+
+
+def _data_settings(
+    like: Path | None, target: str | None, classes: str | None, features: str | None
+) -> dict[str, Any]:
+    """What the options and a sample file say of classes and features."""
+    sample = None if like is None else describe(like, target)
+    found: dict[str, Any] = {}
+    if classes is not None:
+        found["classes"] = _classes(classes, sample)
+    elif sample is not None:
+        found["classes"] = sample.classes
+        if len(sample.classes) < 2:
+            raise PlanError(
+                f"`{like}` must hold at least two classes, got {sample.classes[0]!r} "
+                "only. Name all of them with `--classes`."
+            )
+    if features is not None:
+        found |= _features(features, target, sample)
+    elif sample is not None:
+        found["feature_names"] = sample.feature_names
+        found["n_features"] = sample.n_features
+    return found
+
+
+def _classes(text: str, sample: Description | None) -> tuple[Label, ...]:
+    given = labels(text)
+    others = [] if sample is None else [c for c in sample.classes if c not in given]
+    if others:
+        raise PlanError(
+            f"`--classes` must name all labels of the file, but lacks {others[0]!r}; "
+            f"got {list(given)}."
+        )
+    return given
+
+
+def _features(
+    text: str, target: str | None, sample: Description | None
+) -> dict[str, Any]:
+    """Names of features, or how many there are where the files have no names."""
+    names = None if text.strip().isdecimal() else tuple(words("--features", text))
+    n_features = int(text) if names is None else len(names)
+    if target in (names or ()):
+        raise PlanError(f"`--features` must not name the target {target!r}.")
+    if sample is not None and names is not None and sample.feature_names is not None:
+        feature_columns("--like", sample.feature_names, None, names)
+    elif sample is not None and n_features != sample.n_features:
+        raise PlanError(
+            f"`--features` must be as many as the file has, {sample.n_features}, "
+            f"got {n_features}."
+        )
+    return {"feature_names": names, "n_features": n_features}
+
+
+def _figures(
+    folder: Path, federation: Federation, left_open: list[str], days: int
+) -> dict[str, Any]:
+    names = federation.names
+    return {
+        "folder": str(folder),
+        "plan": str(folder / "plan.toml"),
+        "fingerprint": None if left_open else federation.fingerprint(),
+        "fill_in": left_open,
+        "nodes": [
+            {"name": one.name, "folder": str(folder / one.name), "address": one.address}
+            for one in federation.nodes
+        ],
+        "edges": [[names[i], names[j]] for i, j in federation.topology().edges()],
+        "days": days,
+    }
+
+
+_STEPS = """\
+{folder} now holds a plan for {count} nodes ({graph}), an authority, and a
+folder for every node.
+{rehearsal}
+What to do next:
+{fill_in}
+- Send every folder to its organisation ({nodes}). It holds that
+  node's key: nobody else may read it on the way.
+- There, put the data file beside node.toml and look through that file; then run
+      dssfn node check node.toml
+      dssfn node run node.toml
+- Keep {folder}/ca/ca.key secret: whoever has it can make nodes of this federation."""
+
+_REHEARSAL = """
+All addresses are on one machine, to rehearse: {first} and up. For a real
+network say --address NAME=host:port for every node that others can reach.
+"""
+
+_FILL_IN = """
+- Fill in {fields} in {folder}/plan.toml, where it
+  says <--, and copy it into the folder of every node:
+      for node in {nodes}; do cp {folder}/plan.toml {folder}/$node/; done"""
+
+
+def _tell(
+    folder: Path, federation: Federation, left_open: list[str], *, rehearsal: bool
+) -> None:
+    nodes = " ".join(federation.names)
+    first = federation.nodes[0].address
+    fields = " and ".join(f"`{field}`" for field in left_open)
+    fill_in = _FILL_IN.format(fields=fields, folder=folder, nodes=nodes)
+    text = _STEPS.format(
+        folder=folder,
+        count=len(federation.nodes),
+        graph=federation.topology().name,
+        nodes=", ".join(federation.names),
+        rehearsal=_REHEARSAL.format(first=first) if rehearsal else "",
+        fill_in=fill_in if left_open else "",
+    )
+    screen.print(text, soft_wrap=True)
+
+
+_RENEWED = """A new key and certificate for {name}, valid until {expires:%Y-%m-%d}:
+    {key}
+    {certificate}
+{kept}Send both to its organisation in a way that nobody else can read; they take the
+place of the old ones when the node is next started. An old certificate that has not
+ended still opens doors: if its key was stolen, see docs/certificates.md."""
+
+
+def _tell_renewal(renewed: Renewal, name: str) -> None:
+    kept = " and ".join(str(path) for path in renewed.kept)
+    text = _RENEWED.format(
+        name=name,
+        expires=renewed.expires,
+        key=renewed.key,
+        certificate=renewed.certificate,
+        kept=f"The old ones are now {kept}.\n" if kept else "",
+    )
+    screen.print(text, soft_wrap=True)

@@ -1,0 +1,215 @@
+"""The folders of a new federation: the plan, the authority, and one for every node.
+
+A node's folder is all that its organisation needs, beside its data. ::
+
+    DIR/plan.toml
+    DIR/ca/      ca.crt  ca.key            the key signs certificates: keep it secret
+    DIR/NAME/    node.toml  plan.toml  node.crt  node.key  ca.crt
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from dssfn._atomic import write_atomically
+from dssfn.errors import InputError, PlanError
+from dssfn.federation import Federation, read_toml
+from dssfn.node.pki import NODE_DAYS, issue, make_authority, read_authority
+from dssfn.node.texts import node_text, plan_text
+
+PLAN_FILE, NODE_FILE = "plan.toml", "node.toml"
+CERTIFICATE_FILE, KEY_FILE = "node.crt", "node.key"
+AUTHORITY_FOLDER, AUTHORITY_FILE, AUTHORITY_KEY_FILE = "ca", "ca.crt", "ca.key"
+
+
+def write_federation(
+    folder: str | Path,
+    federation: Federation,
+    *,
+    left_open: Collection[str] = (),
+    data: str = "data.csv",
+    target: str | None = None,
+    days: int = NODE_DAYS,
+) -> None:
+    """Write the folders of a new federation, all or nothing.
+
+    Parameters
+    ----------
+    folder : str or Path
+        A new or an empty folder.
+    federation : Federation
+    left_open : collection of {"classes", "feature_names"}
+        What the plan leaves to be filled in.
+    data, target : str, optional
+        The data file and the column of labels that the nodes' files name.
+    days : int
+        How long the nodes' certificates are valid.
+    """
+    path = Path(folder).resolve()
+    for name in federation.names:
+        if name in (AUTHORITY_FOLDER, PLAN_FILE):
+            raise PlanError(
+                f"A node must not be called {name!r}: that is the name of something "
+                "else in the folder. Choose another name."
+            )
+    plan = plan_text(federation, left_open=left_open).encode()
+    with _new_folder(path) as made:
+        label = path.name.encode(errors="replace").decode()
+        authority = make_authority(f"dssfn federation {label}")
+        (made / AUTHORITY_FOLDER).mkdir(mode=0o700)
+        authority.write(*_authority_files(made))
+        write_atomically(made / PLAN_FILE, plan)
+        for index, member in enumerate(federation.nodes):
+            near = federation.topology().neighbours(index)[0]
+            text = node_text(
+                member,
+                data=data,
+                target=target,
+                needs_target=not data.endswith(".npz"),
+                peer=federation.names[near],
+            )
+            own = made / member.name
+            own.mkdir(mode=0o700)
+            write_atomically(own / NODE_FILE, text.encode())
+            write_atomically(own / PLAN_FILE, plan)
+            write_atomically(own / AUTHORITY_FILE, authority.certificate_pem)
+            credential = issue(authority, member.name, days=days)
+            credential.write(own / CERTIFICATE_FILE, own / KEY_FILE)
+
+
+@contextmanager
+def _new_folder(path: Path) -> Iterator[Path]:
+    """A folder to fill, which then appears under its name, or not at all."""
+    _check_free(path)
+    parents = [one for one in path.parents if not one.exists()]
+    made = None
+    try:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            made = Path(tempfile.mkdtemp(".part", f".{path.name}.", path.parent))
+        except OSError as exc:
+            raise _unusable(path, exc) from exc
+        yield made
+        try:
+            made.replace(path)
+        except OSError as exc:
+            raise _unusable(path, exc) from exc
+    except BaseException:
+        if made is not None:
+            shutil.rmtree(made, ignore_errors=True)
+        with suppress(OSError):  # not empty
+            for one in parents:
+                one.rmdir()
+        raise
+
+
+def _check_free(path: Path) -> None:
+    if path == Path.cwd():
+        raise InputError("`DIR` must be a new folder, not the one you are in.")
+    try:
+        taken = path.exists() and (not path.is_dir() or any(path.iterdir()))
+    except OSError as exc:
+        raise _unusable(path, exc) from exc
+    if taken:
+        what = "is a folder that is not empty" if path.is_dir() else "is a file"
+        raise InputError(
+            f"`DIR` must be a new folder, but `{path}` {what}. Nothing is ever "
+            "overwritten: name another one, or move this one away. For a new key and "
+            "certificate of one node there is `dssfn federation certificate`."
+        )
+
+
+def _unusable(path: Path, exc: OSError) -> InputError:
+    return InputError(
+        f"`DIR` must be a folder that can be made, got `{path}`: {exc.strerror}. Name "
+        "another one."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    """A node's new certificate, and where the old files are now.
+
+    Parameters
+    ----------
+    certificate, key : Path
+        The new files.
+    expires : datetime
+    kept : list of Path
+        The old certificate and key, under new names.
+    """
+
+    certificate: Path
+    key: Path
+    expires: datetime
+    kept: list[Path]
+
+
+def renew_certificate(
+    folder: str | Path, name: str, *, days: int = NODE_DAYS
+) -> Renewal:
+    """Issue a new key and certificate for one node; the old ones are kept.
+
+    Parameters
+    ----------
+    folder : str or Path
+        As `write_federation` made it, with the authority's key.
+    name : str
+        A node of its plan.
+    days : int
+        How long the certificate is valid.
+    """
+    path = Path(folder)
+    _check_member(path, name)
+    authority = read_authority(*_authority_files(path))
+    credential = issue(authority, name, days=days)
+    own = path / name
+    own.mkdir(mode=0o700, exist_ok=True)
+    files = own / CERTIFICATE_FILE, own / KEY_FILE
+    kept = _keep(*files)
+    try:
+        credential.write(*files)
+    except BaseException:  # a pair that does not match would be worse than the old one
+        for file, copy in kept.items():
+            copy.replace(file)
+        raise
+    write_atomically(own / AUTHORITY_FILE, authority.certificate_pem)
+    return Renewal(*files, credential.expires, list(kept.values()))
+
+
+def _authority_files(folder: Path) -> tuple[Path, Path]:
+    own = folder / AUTHORITY_FOLDER
+    return own / AUTHORITY_FILE, own / AUTHORITY_KEY_FILE
+
+
+def _check_member(folder: Path, name: str) -> None:
+    """The plan may still have places to fill in, so only its names are read."""
+    nodes = read_toml(folder / PLAN_FILE, "plan").get("nodes")
+    members = nodes if isinstance(nodes, list) else []
+    names = [one.get("name") for one in members if isinstance(one, dict)]
+    if name not in names:
+        raise PlanError(
+            f"`NAME` must be one of the plan's nodes {', '.join(map(str, names))}, "
+            f"got {name!r}."
+        )
+
+
+def _keep(*files: Path) -> dict[Path, Path]:
+    """Copies of the files that exist, with the first number that is free for all."""
+    number = 1
+    while any(_old(file, number).exists() for file in files):
+        number += 1
+    kept = {file: _old(file, number) for file in files if file.exists()}
+    for file, copy in kept.items():
+        write_atomically(copy, file.read_bytes(), private=file.name == KEY_FILE)
+    return kept
+
+
+def _old(file: Path, number: int) -> Path:
+    return file.with_name(f"{file.name}.old-{number}")

@@ -1,0 +1,219 @@
+"""The plan and the nodes' files as people read them: TOML with a word on each line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from ipaddress import ip_address
+from typing import Any
+
+from dssfn.errors import PlanError
+from dssfn.federation import Federation, Member, split_address
+
+TO_FILL_IN = "FILL IN"  # the mark of a place that is left open
+_LINE = 88
+
+_PLAN_HEAD = """\
+# The plan of this federation. Every node holds the same file: nodes compare their plans
+# when they meet and do not start if anything but an address differs.
+"""
+
+_CLASSES = """\
+# The class labels that may occur: text in quotes, or whole numbers, or true and false,
+# as the data have them. (Labels of a CSV file that are all whole numbers are no text.)
+# A node may lack a class, but may have no others.
+"""
+
+_FEATURES = """\
+# The columns of features, by name and in this order; other columns are not looked at.
+"""
+
+_N_FEATURES = """\
+# How many features there are; with `feature_names = [...]` they are taken by name.
+"""
+
+_SETTINGS = {
+    "n_layers": "hidden layers; one more layer problem is solved",
+    "width": "random units of a layer",
+    "alpha": "radius of the output matrix, in units of sqrt(2 x classes)",
+    "gain": "norm of the random features",
+    "standardize": "scale inputs by the network's mean and spread",
+    "bias": "value of a constant input; 0 for none",
+    "solver": "auto, gram, krylov or admm",
+    "n_iter": "iterations per layer, of admm alone",
+    "consensus": "averages flow along a tree: all nodes get equal bits",
+    "tol": "accuracy of every average, for other ways of averaging",
+    "latency": "seconds per exchange, a hint for auto",
+    "bandwidth": "bits per second of a link, another",
+    "seed": "key of the random matrices",
+}
+
+_NODE = """\
+# Node {name}. Paths are relative to this file's folder.
+
+name = {name_value}
+plan = "plan.toml"
+
+data = {data}  # the file of this node: CSV, TSV, Parquet or NPZ; it stays here
+{target}
+out = "out"  # folder for the model, the log and the checkpoint
+
+certificate = "node.crt"
+key = "node.key"  # whoever has it is this node: it must not leave this machine
+authorities = "ca.crt"  # who may vouch for the other nodes
+
+{listen}
+
+# memory = "2GB"  # budget; what does not fit goes to a temporary file
+# threads = 4  # by default as many as there are cores
+# metrics = "127.0.0.1:9400"  # serve metrics for Prometheus there
+
+# [peers]  # addresses of other nodes, where they differ from the plan's
+# {peer} = "10.0.0.7:7400"
+"""
+
+
+def plan_text(federation: Federation, *, left_open: Collection[str] = ()) -> str:
+    """A plan file that `load_federation` reads back as it was.
+
+    Parameters
+    ----------
+    federation : Federation
+    left_open : collection of {"classes", "feature_names"}
+        These are left empty and marked; the file is refused until they are filled in.
+    """
+    deadline = _setting("round_deadline", federation.round_deadline)
+    parts = [
+        _PLAN_HEAD,
+        f"{deadline}  # seconds within which a neighbour that is gone is named\n",
+        "[graph]  # who talks to whom\n" + _graph(federation),
+        *map(_member, federation.nodes),
+        "[training]\n" + "".join(_training(federation, left_open)),
+    ]
+    return "\n".join(parts)
+
+
+def _graph(federation: Federation) -> str:
+    graph = federation.graph
+    lines = []
+    if graph.kind is not None:
+        lines.append(_setting("kind", graph.kind))
+    if graph.degree is not None:
+        lines.append(_setting("degree", graph.degree))
+    if graph.edges is not None:
+        lines.append(_setting("edges", graph.edges))
+    return "\n".join(lines) + "\n"
+
+
+def _member(member: Member) -> str:
+    address = (
+        "# address: none, it only calls others"
+        if member.address is None
+        else _setting("address", member.address)
+    )
+    return f"[[nodes]]\n{_setting('name', member.name)}\n{address}\n"
+
+
+def _training(federation: Federation, left_open: Collection[str]) -> Iterator[str]:
+    plan = federation.training
+    yield _CLASSES
+    yield _names("classes", plan.classes, left_open) + "\n\n"
+    if plan.feature_names is None and "feature_names" not in left_open:
+        yield _N_FEATURES + _setting("n_features", plan.n_features) + "\n\n"
+    else:
+        yield _FEATURES
+        yield _names("feature_names", plan.feature_names or (), left_open) + "\n\n"
+    for name, comment in _SETTINGS.items():
+        yield f"{_setting(name, getattr(plan, name))}  # {comment}\n"
+
+
+def _names(name: str, values: Sequence[Any], left_open: Collection[str]) -> str:
+    if name in left_open:
+        return f"{name} = []  # <-- {TO_FILL_IN}, alike on every node"
+    return _setting(name, values)
+
+
+def node_text(
+    member: Member, *, data: str, target: str | None, needs_target: bool, peer: str
+) -> str:
+    """A node's file that `load_node` reads.
+
+    Parameters
+    ----------
+    member : Member
+        Its name and address; one that others reach listens on all interfaces, or on
+        the loopback if that is its address.
+    data : str
+        Where its data will be.
+    target : str, optional
+        The column of labels.
+    needs_target : bool
+        Whether that must still be named where it is not given.
+    peer : str
+        Some neighbour, for an example.
+    """
+    if target is not None:
+        target_line = f"{_setting('target', target)}  # the column of labels"
+    elif needs_target:
+        target_line = f'# target = "outcome"  # <-- {TO_FILL_IN}: the column of labels'
+    else:
+        target_line = '# target = "y"  # the array of labels'
+    if member.address is None:
+        listen = '# listen = "0.0.0.0:7400"  # this node has no address: it only calls'
+    else:
+        listen = f"{_setting('listen', _listen(member.address))}  # the port to open"
+    return _NODE.format(
+        name=member.name,
+        name_value=toml_value(member.name),
+        data=toml_value(data),
+        target=target_line,
+        listen=listen,
+        peer=toml_value(peer),
+    )
+
+
+def _listen(address: str) -> str:
+    """Where to listen if others call this address."""
+    host, port = split_address(address)
+    try:
+        number = ip_address(host)
+    except ValueError:
+        return f"127.0.0.1:{port}" if host == "localhost" else f"0.0.0.0:{port}"
+    if number.is_loopback:
+        return address
+    return f"[::]:{port}" if number.version == 6 else f"0.0.0.0:{port}"
+
+
+def _setting(name: str, value: Any) -> str:
+    line = f"{name} = {toml_value(value)}"
+    if len(line) <= _LINE or isinstance(value, str) or not isinstance(value, Sequence):
+        return line
+    lines = [f"{name} = ["]
+    for one in value:
+        item = f"{toml_value(one)},"
+        if len(lines) == 1 or len(lines[-1]) + len(item) >= _LINE:
+            lines.append(f"  {item}")
+        else:
+            lines[-1] += f" {item}"
+    return "\n".join([*lines, "]"])
+
+
+def toml_value(value: Any) -> str:
+    """One value as TOML: text, a number, true or false, or a list of such.
+
+    >>> toml_value(["a", 1, 2.0, True])
+    '["a", 1, 2.0, true]'
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return f"[{', '.join(map(toml_value, value))}]"
+    text = str(value)
+    try:
+        text.encode()
+    except UnicodeEncodeError as exc:
+        raise PlanError(f"A name must be valid Unicode, got {text!r}.") from exc
+    # JSON's strings are TOML's, but for one control character.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,507 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dssfn.node.folders as folders
+from dssfn.cli.listed import labels
+from dssfn.datasets import describe
+from dssfn.errors import IdentityError, PlanError
+from dssfn.federation import load_federation
+from dssfn.node.pki import NODE_DAYS, Credential, read_identity
+from dssfn.node.spec import load_node
+from tests.integration.test_cli import dssfn, wrong
+from tests.test_pki import meet
+
+DATA = ("--classes", "yes,no", "--features", "age,bmi")
+posix = pytest.mark.skipif(os.name == "nt", reason="modes are a POSIX matter")
+
+
+def init(folder, *args, nodes="a,b,c,d"):
+    result = dssfn("federation", "init", folder, "--nodes", nodes, *args)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def refused(folder, *args, nodes="a,b,c,d"):
+    error = wrong("federation", "init", folder, "--nodes", nodes, *args)
+    assert not Path(folder).exists()
+    return error
+
+
+def identity(folder):
+    """As a node would read it, from its own folder alone."""
+    spec, _ = load_node(folder / "node.toml")
+    return read_identity(spec.certificate, spec.key, spec.authorities, spec.name)
+
+
+def test_every_folder_is_all_that_a_node_needs(tmp_path):
+    init(tmp_path / "fed", "--topology", "circular", "--degree", 1, *DATA)
+    plan = load_federation(tmp_path / "fed" / "plan.toml")
+    assert plan.names == ["a", "b", "c", "d"]
+    assert plan.topology().edges() == [(0, 1), (0, 3), (1, 2), (2, 3)]
+    for k, name in enumerate(plan.names):
+        away = tmp_path / "elsewhere" / name
+        shutil.copytree(tmp_path / "fed" / name, away)
+        spec, own_plan = load_node(away / "node.toml")
+        assert own_plan == plan
+        assert spec.name == name
+        assert spec.listen == plan.nodes[k].address == f"127.0.0.1:{7400 + k}"
+        assert identity(away).name == name
+        files = {path.name for path in away.iterdir()}
+        assert files == {"node.toml", "plan.toml", "node.crt", "node.key", "ca.crt"}
+    assert {path.name for path in (tmp_path / "fed").iterdir()} == {
+        "plan.toml", "ca", "a", "b", "c", "d",
+    }  # fmt: skip
+
+
+@posix
+def test_keys_are_for_their_owner_alone(tmp_path):
+    old = os.umask(0)
+    try:
+        init(tmp_path / "fed")
+    finally:
+        os.umask(old)
+    keys = list((tmp_path / "fed").rglob("*.key"))
+    assert len(keys) == 5
+    assert {stat.S_IMODE(key.stat().st_mode) for key in keys} == {0o600}
+    rooms = [path for path in (tmp_path / "fed").iterdir() if path.is_dir()]
+    assert {stat.S_IMODE(room.stat().st_mode) for room in rooms} == {0o700}
+
+
+def test_every_node_has_a_key_of_its_own_and_none_the_authority_s(tmp_path):
+    init(tmp_path / "fed")
+    keys = {path.read_bytes() for path in (tmp_path / "fed").rglob("*.key")}
+    assert len(keys) == 5
+    secret = (tmp_path / "fed" / "ca" / "ca.key").read_bytes()
+    for name in "abcd":
+        for path in (tmp_path / "fed" / name).iterdir():
+            assert secret not in path.read_bytes()
+
+
+def test_the_plan_holds_the_preset_and_the_options(tmp_path):
+    init(tmp_path / "one", *DATA)
+    plan = load_federation(tmp_path / "one" / "plan.toml").training
+    assert (plan.gain, plan.bias, plan.alpha, plan.standardize) == (3, 3, 2, True)
+    assert (plan.consensus, plan.solver, plan.tol) == ("tree", "auto", 1e-12)
+    assert plan.classes == ("no", "yes")
+    assert plan.feature_names == ("age", "bmi")
+    init(tmp_path / "two", *DATA, "--preset", "paper", "--layers", 3, "--width", 50,
+         "--alpha", 1.5, "--gain", 7, "--bias", 0.25, "--standardize", "--seed", 9,
+         "--round-deadline", 2.5, "--solver", "krylov")  # fmt: skip
+    federation = load_federation(tmp_path / "two" / "plan.toml")
+    plan = federation.training
+    assert (plan.gain, plan.bias, plan.alpha, plan.standardize) == (7, 0.25, 1.5, True)
+    assert (plan.n_layers, plan.width, plan.seed, plan.tol) == (3, 50, 9, 1e-10)
+    assert (plan.consensus, plan.solver) == ("tree", "krylov")
+    assert federation.round_deadline == 2.5
+
+
+def test_a_plan_left_open_is_marked_told_of_and_refused_until_filled_in(tmp_path):
+    shown = init(tmp_path / "fed")
+    assert "Fill in `classes` and `feature_names`" in shown
+    path = tmp_path / "fed" / "plan.toml"
+    text = path.read_text()
+    assert text.count("FILL IN") == 2
+    with pytest.raises(PlanError, match=r"plan.toml.*`classes`.*filled in"):
+        load_federation(path)
+    text = text.replace("classes = []", "classes = [1, 2]")
+    path.write_text(text)
+    with pytest.raises(PlanError, match="`feature_names`"):
+        load_federation(path)
+    path.write_text(text.replace("feature_names = []", 'feature_names = ["x"]'))
+    assert load_federation(path).training.classes == (1, 2)
+    assert "Fill in" not in init(tmp_path / "full", *DATA)
+
+
+def test_the_closing_text_names_what_comes_next(tmp_path):
+    shown = init(tmp_path / "fed", *DATA)
+    for words in ("a, b, c, d", "dssfn node check node.toml", "ca.key secret",
+                  "rehearse"):  # fmt: skip
+        assert words in shown
+    real = init(tmp_path / "real", *DATA, "--address", "a=a.org:1", nodes="a,b")
+    assert "rehearse" not in real
+
+
+def test_json_is_one_object(tmp_path):
+    shown = json.loads(init(tmp_path / "fed", *DATA, "--json", nodes="x,y"))
+    plan = load_federation(shown["plan"])
+    assert shown["fingerprint"] == plan.fingerprint()
+    assert [node["name"] for node in shown["nodes"]] == ["x", "y"]
+    assert shown["edges"] == [["x", "y"]]
+    assert shown["days"] == NODE_DAYS
+    assert shown["fill_in"] == []
+    opened = json.loads(init(tmp_path / "open", "--json"))
+    assert opened["fingerprint"] is None
+    assert opened["fill_in"] == ["classes", "feature_names"]
+
+
+def test_days_are_the_validity_of_the_nodes(tmp_path):
+    init(tmp_path / "fed", *DATA, "--days", 30)
+    left = identity(tmp_path / "fed" / "a").expires - datetime.now(UTC)
+    assert left.days in (29, 30)
+    assert "`days`" in refused(tmp_path / "no", "--days", 0)
+
+
+# --- addresses and edges ------------------------------------------------------------
+
+
+def test_edges_and_addresses_of_ones_own(tmp_path):
+    init(tmp_path / "fed", *DATA, "--edges", "hub-n-1,hub:n-2", "--address",
+         "hub=hub.example.org:443", nodes="hub,n-1,n-2")  # fmt: skip
+    specs = {}
+    for name in ("hub", "n-1", "n-2"):
+        specs[name], plan = load_node(tmp_path / "fed" / name / "node.toml")
+    assert plan.graph.edges == (("hub", "n-1"), ("hub", "n-2"))
+    assert [node.address for node in plan.nodes] == [
+        "hub.example.org:443", None, None,
+    ]  # fmt: skip
+    assert specs["hub"].listen == "0.0.0.0:443"
+    assert specs["n-1"].listen is None
+
+
+@pytest.mark.parametrize(
+    ("address", "listen"),
+    [
+        ("127.0.0.1:7400", "127.0.0.1:7400"), ("localhost:7400", "127.0.0.1:7400"),
+        ("[::1]:7400", "[::1]:7400"), ("10.0.0.7:7400", "0.0.0.0:7400"),
+        ("[2001:db8::7]:7400", "[::]:7400"), ("a.example.org:7400", "0.0.0.0:7400"),
+    ],
+)  # fmt: skip
+def test_a_node_listens_where_its_address_leads(tmp_path, address, listen):
+    init(tmp_path / "fed", *DATA, "--address", f"a={address}", nodes="a,b")
+    spec, plan = load_node(tmp_path / "fed" / "a" / "node.toml")
+    assert spec.listen == listen
+    assert plan.nodes[0].address == address
+
+
+def test_a_lab_may_have_another_host_and_port(tmp_path):
+    init(tmp_path / "fed", *DATA, "--host", "::1", "--port", 9000, nodes="a,b")
+    plan = load_federation(tmp_path / "fed" / "plan.toml")
+    assert [node.address for node in plan.nodes] == ["[::1]:9000", "[::1]:9001"]
+
+
+def test_an_edge_that_nobody_can_call_is_named(tmp_path):
+    error = refused(tmp_path / "fed", "--address", "a=h:1", "--address", "b=h:2")
+    assert "neither c nor d" in error
+    assert "--address c=host:port" in error
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["--edges", "a-b,b-c"], "connected"),
+        (["--edges", "a-b,b-x,c-d"], "'b-x'"),
+        (["--edges", "a-a,b-c,c-d"], "'a-a'"),
+        (["--edges", "a-b,,c-d"], "between commas"),
+        (["--edges", "a-b", "--degree", 1], "--topology"),
+        (["--topology", "circula"], "Did you mean 'circular'?"),
+        (["--topology", "circular", "--degree", 9], "degree"),
+        (["--topology", "star", "--degree", 1], "degree"),
+        (["--address", "x=h:1"], "'x=h:1'"),
+        (["--address", "a:h:1"], "NAME=host:port"),
+        (["--address", "a=h"], "host:port"),
+        (["--address", "a=h:0"], "must not be 0"),
+        (["--address", "a=h:1", "--address", "a=h:2"], "a twice"),
+        (["--address", "a=h:1", "--port", 9], "--host"),
+        (["--host", "h", "--port", 65534], "65536"),
+        (["--host", "", "--port", 1], "host:port"),
+        (["--port", 0], "must not be 0"),
+        (["--preset", "papr"], "preset"),
+        (["--solver", "magic"], "solver"),
+        (["--width", 0], "width"),
+        (["--alpha", -1], "alpha"),
+        (["--seed", -1], "seed"),
+        (["--round-deadline", 0], "round_deadline"),
+        (["--classes", "yes"], "two classes"),
+        (["--classes", "yes,yes"], "'yes' twice"),
+        (["--classes", "1,1.0"], "all differ"),
+        (["--classes", "1.5,2"], "'1.5,2'"),
+        (["--classes", '"a'], "must be a list"),
+        (["--classes", "\udcff,b"], "--classes"),
+        (["--features", "a,,b"], "between commas"),
+        (["--features", "0"], "n_features"),
+        (["--features", "age,y", "--target", "y"], "'y'"),
+        (["--like", "nowhere.csv", "--target", "y"], "nowhere.csv"),
+        (["--target", "\udcff"], "Unicode"),
+    ],
+)
+def test_a_wrong_option_is_named(tmp_path, args, words):
+    assert words in refused(tmp_path / "fed", *args)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "words"),
+    [
+        ("a", "at least two"), ("4", "at least two"), ("", "--nodes"),
+        ("a,b,a", "'a' twice"), ("a,B", "'B'"), ("a,b_c", "'b_c'"), ("a,..", "'..'"),
+        ("a,b/c", "'b/c'"), ("ca,b", "'ca'"), ("a,plan.toml", "'plan.toml'"),
+        ("a,,b", "between commas"), ("a,-b", "'-b'"),
+    ],
+)  # fmt: skip
+def test_wrong_names_are_refused(tmp_path, nodes, words):
+    assert words in refused(tmp_path / "fed", nodes=nodes)
+
+
+def test_an_edge_that_can_be_read_in_two_ways_is_refused(tmp_path):
+    names = "a,b-c,a-b,c"
+    assert "two ways" in refused(tmp_path / "fed", "--edges", "a-b-c", nodes=names)
+
+
+# --- classes and features -----------------------------------------------------------
+
+
+def test_a_sample_file_gives_classes_and_features(tmp_path, write):
+    sample = write("sample.csv", "age,kind,bmi\n1,2,3\n4,7,6\n")
+    init(tmp_path / "fed", "--like", sample, "--target", "kind")
+    spec, plan = load_node(tmp_path / "fed" / "a" / "node.toml")
+    assert plan.training.classes == (2, 7)
+    assert plan.training.feature_names == ("age", "bmi")
+    assert spec.target == "kind"
+    assert spec.data.endswith("data.csv")
+
+
+def test_options_may_say_more_than_the_sample(tmp_path, write):
+    sample = write("sample.csv", "id,age,kind\n1,2,x\n4,5,x\n")
+    like = ("--like", sample, "--target", "kind")
+    assert "'x' only" in refused(tmp_path / "fed", *like)
+    assert "lacks 'x'" in refused(tmp_path / "fed", *like, "--classes", "y,z")
+    unknown = refused(tmp_path / "f", *like, "--classes", "x,y", "--features", "agee")
+    assert "`age`" in unknown
+    init(tmp_path / "fed", *like, "--classes", "x,y", "--features", "age")
+    plan = load_federation(tmp_path / "fed" / "plan.toml").training
+    assert plan.classes == ("x", "y")
+    assert plan.feature_names == ("age",)
+
+
+def test_a_sample_without_names_gives_a_number(tmp_path, write):
+    arrays = {"X": np.ones((3, 5)), "y": np.array(["1", "2", "1"])}
+    sample = write("s.npz", arrays)
+    init(tmp_path / "fed", "--like", sample)
+    spec, plan = load_node(tmp_path / "fed" / "a" / "node.toml")
+    assert plan.training.classes == ("1", "2")
+    assert plan.training.feature_names is None
+    assert plan.training.n_features == 5
+    assert spec.data.endswith("data.npz")
+    error = refused(tmp_path / "no", "--like", sample, "--features", "a,b")
+    assert "as the file has, 5, got 2" in error
+    init(tmp_path / "five", "--like", sample, "--features", "5")
+
+
+def test_a_wide_sample_and_odd_names_survive_the_plan_file(tmp_path, write):
+    names = [f"pixel_{k}" for k in range(300)] + ['a "b"', "c\\d", "\x7f", "é\t#"]
+    frame = pl.DataFrame({name: [1, 2] for name in names} | {"t": ["[x]\n", "'y'"]})
+    frame.write_parquet(tmp_path / "s.parquet")
+    init(tmp_path / "fed", "--like", tmp_path / "s.parquet", "--target", "t")
+    plan = load_federation(tmp_path / "fed" / "plan.toml").training
+    assert plan.feature_names == tuple(names)
+    assert plan.classes == ("'y'", "[x]\n")
+    text = (tmp_path / "fed" / "plan.toml").read_text()
+    assert max(map(len, text.splitlines())) <= 88
+
+
+label_words = st.one_of(
+    st.integers(-99, 99).map(str),
+    st.sampled_from(["true", "false", "True", "1.0", "01", "yes", "no", "NA", "a b"]),
+    st.text("abc-.é", min_size=1, max_size=4),
+)
+
+
+@given(st.lists(label_words, min_size=2, max_size=5, unique=True))
+def test_classes_have_the_types_that_a_csv_file_gives_them(tmp_path_factory, chosen):
+    path = tmp_path_factory.mktemp("labels") / "labels.csv"
+    path.write_text("x,label\n" + "".join(f"0,{word}\n" for word in chosen))
+    try:
+        expected = describe(path, "label").classes
+        assert len(expected) == len(chosen)
+    except (ValueError, AssertionError):
+        with pytest.raises(PlanError, match="--classes"):
+            labels(",".join(chosen))
+    else:
+        found = labels(",".join(chosen))
+        assert [(type(one), one) for one in found] == [
+            (type(one), one) for one in expected
+        ]
+
+
+def test_labels_in_quotes_are_text():
+    assert labels('"1","2"') == ("1", "2")
+    assert labels('"true", "false"') == ("false", "true")
+
+
+# --- everything or nothing ----------------------------------------------------------
+
+
+def test_nothing_is_ever_overwritten(tmp_path):
+    (tmp_path / "fed").mkdir()
+    (tmp_path / "fed" / "mine").write_text("mine")
+    error = wrong("federation", "init", tmp_path / "fed", "--nodes", "a,b")
+    assert "not empty" in error
+    assert "move this one away" in error
+    assert [path.name for path in (tmp_path / "fed").iterdir()] == ["mine"]
+    error = wrong("federation", "init", tmp_path / "fed" / "mine", "--nodes", "a,b")
+    assert "is a file" in error
+    error = wrong(
+        "federation", "init", tmp_path / "fed" / "mine" / "x", "--nodes", "a,b"
+    )
+    assert "a folder that can be made" in error
+    assert [path.name for path in tmp_path.iterdir()] == ["fed"]
+
+
+def test_an_empty_folder_may_be_filled(tmp_path):
+    (tmp_path / "fed").mkdir()
+    init(tmp_path / "fed", *DATA)
+    assert load_federation(tmp_path / "fed" / "plan.toml")
+
+
+def test_the_current_folder_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "not the one you are in" in wrong(
+        "federation", "init", ".", "--nodes", "a,b"
+    )
+
+
+def test_folders_above_are_made(tmp_path):
+    init(tmp_path / "x" / "y" / "fed", *DATA)
+    assert (tmp_path / "x" / "y" / "fed" / "plan.toml").exists()
+
+
+@pytest.mark.parametrize("trouble", [KeyboardInterrupt, OSError(28, "No space left")])
+def test_an_interrupted_start_leaves_nothing(tmp_path, monkeypatch, trouble):
+    calls = []
+
+    def broken(*args, **kwargs):
+        calls.append(args)
+        if len(calls) == 3:
+            raise trouble
+        return issue(*args, **kwargs)
+
+    issue = folders.issue
+    monkeypatch.setattr(folders, "issue", broken)
+    result = dssfn("federation", "init", tmp_path / "x" / "fed", "--nodes", "a,b,c,d")
+    assert result.exit_code == (130 if trouble is KeyboardInterrupt else 1)
+    assert len(calls) == 3
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- renewal ------------------------------------------------------------------------
+
+
+def test_a_new_certificate_takes_the_place_of_the_old_one(tmp_path):
+    fed = tmp_path / "fed"
+    init(fed, *DATA)
+    old = identity(fed / "b")
+    result = dssfn("federation", "certificate", fed, "b", "--days", 90, "--json")
+    shown = json.loads(result.stdout)
+    new = identity(fed / "b")
+    assert new.key_pem != old.key_pem
+    assert new.authorities_pem == old.authorities_pem
+    assert shown["expires"] == new.expires.isoformat()
+    assert (new.expires - datetime.now(UTC)).days in (89, 90)
+    assert (fed / "b" / "node.key.old-1").read_bytes() == old.key_pem
+    assert (fed / "b" / "node.crt.old-1").read_bytes() == old.certificate_pem
+    text = dssfn("federation", "certificate", fed, "b").stdout
+    assert "node.key.old-2" in text
+    assert (fed / "b" / "node.key.old-2").read_bytes() == new.key_pem
+    if os.name == "posix":
+        for path in (fed / "b").glob("node.key*"):
+            assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_folder_that_was_sent_away_gets_new_files(tmp_path):
+    init(tmp_path / "fed")  # a plan with places left open
+    shutil.rmtree(tmp_path / "fed" / "a")
+    assert dssfn("federation", "certificate", tmp_path / "fed", "a").exit_code == 0
+    files = {path.name for path in (tmp_path / "fed" / "a").iterdir()}
+    assert files == {"node.crt", "node.key", "ca.crt"}
+
+
+def test_an_interrupted_renewal_keeps_the_old_pair(tmp_path, monkeypatch):
+    fed = tmp_path / "fed"
+    init(fed, *DATA)
+    old = identity(fed / "a")
+    write = Credential.write
+
+    def broken(self, certificate, key):
+        write(self, certificate.with_name("x"), key)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Credential, "write", broken)
+    assert dssfn("federation", "certificate", fed, "a").exit_code == 130
+    assert identity(fed / "a") == old
+
+
+def test_what_cannot_be_renewed_is_named(tmp_path):
+    fed = tmp_path / "fed"
+    init(fed, *DATA)
+    ask = ("federation", "certificate")
+    assert "a, b, c, d" in wrong(*ask, fed, "e")
+    assert "plan.toml" in wrong(*ask, tmp_path, "a")
+    assert "`days`" in wrong(*ask, fed, "a", "--days", 0)
+    shutil.copy(fed / "a" / "node.key", fed / "ca" / "ca.key")
+    assert "another key" in wrong(*ask, fed, "a")
+    (fed / "ca" / "ca.key").unlink()
+    assert "ca.key" in wrong(*ask, fed, "a")
+    assert identity(fed / "a")
+
+
+# --- an authority of one's own, as docs/certificates.md shows it ---------------------
+
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "certificates.md"
+
+
+needs_openssl = pytest.mark.skipif(
+    shutil.which("openssl") is None, reason="openssl is not installed"
+)
+
+
+def shell_blocks():
+    return [part.split("```")[0] for part in GUIDE.read_text().split("```sh\n")[1:]]
+
+
+@needs_openssl
+def test_the_commands_of_the_guide_make_an_identity(tmp_path):
+    init(tmp_path / "fed", *DATA, nodes="north,south")
+    home = tmp_path / "fed" / "north"
+    (home / "node.key").unlink()
+    for block in shell_blocks():
+        shown = subprocess.run(["sh", "-euc", block], cwd=home, capture_output=True)
+        assert shown.returncode == 0, shown.stderr
+    north, south = identity(home), identity(tmp_path / "fed" / "south")
+    # One that only knows the lab's authority does not take it, until it is added.
+    lab = tmp_path / "fed" / "ca" / "ca.crt"
+    with pytest.raises(IdentityError, match="must be signed by"):
+        read_identity(home / "node.crt", home / "node.key", lab, "north")
+    south = replace(south, authorities_pem=north.authorities_pem)
+    assert meet(north, south) == "south"
+    assert meet(south, north) == "north"
+
+
+@needs_openssl
+def test_the_organiser_can_sign_a_request(tmp_path):
+    init(tmp_path / "fed", *DATA, nodes="north,south")
+    request, sign, _ = shell_blocks()
+    sign = sign[sign.index("openssl x509") :].replace("own-ca", "../ca/ca")
+    home = tmp_path / "fed" / "north"
+    for block in (request, sign):
+        subprocess.run(["sh", "-euc", block], cwd=home, check=True, capture_output=True)
+    assert identity(home).name == "north"
+
+
+def test_help_shows_an_example():
+    for command in ("init", "certificate"):
+        result = dssfn("federation", command, "--help")
+        assert result.exit_code == 0
+        assert f"Example: dssfn federation {command}" in " ".join(result.stdout.split())
