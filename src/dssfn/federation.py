@@ -25,6 +25,8 @@ _NAME = re.compile(
     r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*"
 )
 
+NO_SETTING = "(no such setting)"
+
 
 class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One node: its name, and where others reach it if it has an open port."""
@@ -145,13 +147,16 @@ def _differences(field: str, mine: Any, theirs: Any) -> Iterator[tuple[str, Any,
     if isinstance(mine, dict) and isinstance(theirs, dict):
         for key in sorted(mine.keys() | theirs.keys()):
             inner = f"{field}.{key}" if field else key
-            yield from _differences(inner, mine.get(key), theirs.get(key))
+            if key in mine and key in theirs:
+                yield from _differences(inner, mine[key], theirs[key])
+            else:  # of another version of this package
+                yield inner, mine.get(key, NO_SETTING), theirs.get(key, NO_SETTING)
     elif isinstance(mine, list) and isinstance(theirs, list):
         if len(mine) != len(theirs):
             yield f"{field} (how many)", len(mine), len(theirs)
         for k, (a, b) in enumerate(zip(mine, theirs, strict=False)):
             yield from _differences(f"{field}[{k}]", a, b)
-    elif mine != theirs:
+    elif msgspec.json.encode(mine) != msgspec.json.encode(theirs):  # 1 is not True
         yield field, mine, theirs
 
 

@@ -7,6 +7,9 @@ from collections.abc import Collection, Iterator, Sequence
 from ipaddress import ip_address
 from typing import Any
 
+import msgspec
+
+from dssfn.config import Plan
 from dssfn.errors import PlanError
 from dssfn.federation import Federation, Member, split_address
 
@@ -47,6 +50,8 @@ _SETTINGS = {
     "bandwidth": "bits per second of a link, another",
     "seed": "key of the random matrices",
 }
+
+_INPUTS = ("classes", "feature_names", "n_features")  # these stand first
 
 _NODE = """\
 # Node {name}. Paths are relative to this file's folder.
@@ -125,6 +130,10 @@ def _training(federation: Federation, left_open: Collection[str]) -> Iterator[st
         yield _names("feature_names", plan.feature_names or (), left_open) + "\n\n"
     for name, comment in _SETTINGS.items():
         yield f"{_setting(name, getattr(plan, name))}  # {comment}\n"
+    for field in msgspec.structs.fields(Plan):
+        value = getattr(plan, field.name)
+        if field.name not in (*_SETTINGS, *_INPUTS) and value != field.default:
+            yield _setting(field.name, value) + "\n"
 
 
 def _names(name: str, values: Sequence[Any], left_open: Collection[str]) -> str:
