@@ -26,7 +26,7 @@ from dssfn.node.pki import (
     read_identity,
 )
 
-NOW = datetime.now(UTC)
+NOW = datetime.now(UTC).replace(microsecond=0)
 BOTH = (Use.CLIENT_AUTH, Use.SERVER_AUTH)
 
 
@@ -115,7 +115,8 @@ def test_a_key_is_not_shown_when_an_identity_is_printed(authority, read):
 
 
 def test_a_node_certificate_says_what_tls_wants_to_know(authority):
-    node = x509.load_pem_x509_certificate(issue(authority, "a").certificate_pem)
+    made = issue(authority, "a", now=NOW)
+    node = x509.load_pem_x509_certificate(made.certificate_pem)
     signer = x509.load_pem_x509_certificate(authority.certificate_pem)
     found = {type(one.value): one for one in node.extensions}
     assert node.subject.rfc4514_string() == "CN=a"
@@ -132,7 +133,7 @@ def test_a_node_certificate_says_what_tls_wants_to_know(authority):
             x509.SubjectKeyIdentifier
         ).value.digest
     )
-    assert NOW - node.not_valid_before_utc > timedelta(minutes=59)
+    assert node.not_valid_before_utc == NOW - timedelta(hours=1)
     assert signer.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
     assert (signer.not_valid_after_utc - NOW).days in (3649, 3650)
 
@@ -247,7 +248,7 @@ def test_a_near_end_is_a_warning(authority, read, caplog):
     with caplog.at_level(logging.WARNING):
         read(issue(authority, "a", days=15), authority)
         assert not caplog.records
-        read(issue(authority, "a", days=13), authority)
+        read(issue(authority, "a", days=13, now=NOW), authority)
     assert f"{NOW + timedelta(days=13):%Y-%m-%d}" in caplog.text
 
 
@@ -408,7 +409,7 @@ def test_identities_meet_over_grpc(authority, read):
     assert meet(old, wide) == "d"
 
 
-def test_the_extra_is_named_where_cryptography_is_missing():
+def test_the_extra_is_named_where_cryptography_is_missing(tmp_path):
     code = (
         "import sys; sys.modules['cryptography'] = None\n"
         "import dssfn.cli.main\n"  # other commands work without it
@@ -417,3 +418,15 @@ def test_the_extra_is_named_where_cryptography_is_missing():
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "InputError" in shown.stderr
     assert "pip install 'dssfn[grpc]'" in shown.stderr
+    code = (
+        "import sys; sys.modules['cryptography'] = None\n"
+        "sys.argv[1:] = 'federation init fed --nodes a,b'.split()\n"
+        "from dssfn.cli.main import run; run()"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert shown.returncode == 2
+    assert shown.stderr.startswith("Error: ")
+    assert "pip install 'dssfn[grpc]'" in shown.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -316,7 +316,7 @@ def _figures(
 
 
 _STEPS = """\
-{folder} now holds a plan for {count} nodes ({graph}), an authority, and a
+{folder} now holds a plan for {count} nodes, {graph}, an authority, and a
 folder for every node.
 {rehearsal}
 What to do next:

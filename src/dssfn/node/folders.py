@@ -52,12 +52,7 @@ def write_federation(
         How long the nodes' certificates are valid.
     """
     path = Path(folder).resolve()
-    for name in federation.names:
-        if name in (AUTHORITY_FOLDER, PLAN_FILE):
-            raise PlanError(
-                f"A node must not be called {name!r}: that is the name of something "
-                "else in the folder. Choose another name."
-            )
+    _check_names(federation)
     plan = plan_text(federation, left_open=left_open).encode()
     with _new_folder(path) as made:
         label = path.name.encode(errors="replace").decode()
@@ -66,13 +61,12 @@ def write_federation(
         authority.write(*_authority_files(made))
         write_atomically(made / PLAN_FILE, plan)
         for index, member in enumerate(federation.nodes):
-            near = federation.topology().neighbours(index)[0]
             text = node_text(
                 member,
                 data=data,
                 target=target,
                 needs_target=not data.endswith(".npz"),
-                peer=federation.names[near],
+                peer=federation.names[index - 1],
             )
             own = made / member.name
             own.mkdir(mode=0o700)
@@ -81,6 +75,15 @@ def write_federation(
             write_atomically(own / AUTHORITY_FILE, authority.certificate_pem)
             credential = issue(authority, member.name, days=days)
             credential.write(own / CERTIFICATE_FILE, own / KEY_FILE)
+
+
+def _check_names(federation: Federation) -> None:
+    for name in federation.names:
+        if name in (AUTHORITY_FOLDER, PLAN_FILE):
+            raise PlanError(
+                f"A node must not be called {name!r}: that is the name of something "
+                "else in the folder. Choose another name."
+            )
 
 
 @contextmanager

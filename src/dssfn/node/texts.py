@@ -64,7 +64,7 @@ data = {data}  # the file of this node: CSV, TSV, Parquet or NPZ; it stays here
 out = "out"  # folder for the model, the log and the checkpoint
 
 certificate = "node.crt"
-key = "node.key"  # whoever has it is this node: it must not leave this machine
+key = "node.key"  # whoever has it is this node: keep it on this machine
 authorities = "ca.crt"  # who may vouch for the other nodes
 
 {listen}
@@ -159,7 +159,7 @@ def node_text(
     needs_target : bool
         Whether that must still be named where it is not given.
     peer : str
-        Some neighbour, for an example.
+        Some other node, for an example.
     """
     if target is not None:
         target_line = f"{_setting('target', target)}  # the column of labels"
