@@ -141,7 +141,7 @@ def _how_to_go_on(training: NodeTraining, node: Path) -> str:
 
 def _tell(record: LayerRecord, n_layers: int) -> None:
     log.info(
-        "layer %d/%d  cost %.5g  %.2f dB  train accuracy %.2f %%  %d averagings",
+        "layer %d/%d  cost %.5g  %.2f dB  train accuracy %.2f %%  averagings: %d",
         record.layer,
         n_layers,
         record.cost,
