@@ -162,6 +162,25 @@ def test_a_disturbed_training_ends_with_the_undisturbed_model(make_lab, how):
     assert _same_bits(load_network(lab.model("n3")), _simulated(lab))
 
 
+def test_who_is_waited_for_is_named_also_behind_a_neighbour(make_lab):
+    lab = make_lab(3, kind="path", deadline=2.0)
+    lab.start("n0", "n1")
+    lab.wait_for("n1", "waiting for n2 for")
+    lab.wait_for("n0", "s: it waits for n2")
+    lab.start("n2")
+    assert set(lab.wait().values()) == {0}
+    lab.wait_for("n1", "n2 is connected")
+
+
+def test_a_node_that_waits_in_vain_stops_and_says_how_to_go_on(make_lab):
+    lab = make_lab(3, kind="path", deadline=0.3)
+    lab.start("n0", "n1")
+    assert lab.wait() == {"n0": 1, "n1": 1}
+    assert "Error: Node n2 is gone for" in lab.printed("n1")
+    assert "Error: Node n1 has left: Node n2 is gone" in lab.printed("n0")
+    assert "0 of 5 layers are saved" in lab.printed("n0")
+
+
 def test_after_ctrl_c_the_others_wait_then_stop_and_all_can_go_on(make_lab):
     lab = make_lab(3, deadline=0.5, n_layers=12, width=150)
     lab.start()
@@ -213,8 +232,7 @@ def test_different_plans_are_named_with_field_values_and_peer(make_lab):
     text = lab.node_file("n1").read_text().replace("../plan.toml", "../other.toml")
     lab.node_file("n1").write_text(text)
     lab.start()
-    codes = lab.wait()
-    assert codes["n1"] == 2
+    assert lab.processes["n1"].wait(60) == 2
     printed = lab.printed("n1")
     assert "`training.width` is" in printed
     assert "60" in printed
