@@ -5,6 +5,7 @@ import os
 import shutil
 import stat
 import subprocess
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +24,7 @@ from dssfn.federation import load_federation
 from dssfn.node.pki import NODE_DAYS, Credential, read_identity
 from dssfn.node.spec import load_node
 from tests.integration.test_cli import dssfn, wrong
+from tests.lab import free_port
 from tests.test_pki import meet
 
 DATA = ("--classes", "yes,no", "--features", "age,bmi")
@@ -153,6 +155,37 @@ def test_days_are_the_validity_of_the_nodes(tmp_path):
     left = identity(tmp_path / "fed" / "a").expires - datetime.now(UTC)
     assert left.days in (29, 30)
     assert "`days`" in refused(tmp_path / "no", "--days", 0)
+
+
+def test_the_folders_train_one_model_as_they_are(tmp_path):
+    """Three nodes; only the middle one can be reached, the others have no address."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    table = pl.DataFrame({"age": X[:, 0], "bmi": X[:, 1], "kind": X.sum(axis=1) > 0})
+    table.write_csv(tmp_path / "all.csv")
+    fed = tmp_path / "fed"
+    init(fed, "--like", tmp_path / "all.csv", "--target", "kind", "--layers", 1,
+         "--width", 9, "--edges", "a-b,b-c", "--address", f"b=127.0.0.1:{free_port()}",
+         nodes="a,b,c")  # fmt: skip
+    running = []
+    for k, name in enumerate("abc"):
+        table[k::3].write_csv(fed / name / "data.csv")
+        command = [sys.executable, "-m", "dssfn", "node", "run", "node.toml"]
+        running.append(
+            subprocess.Popen(
+                command, cwd=fed / name, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            )
+        )
+    try:
+        for process in running:
+            _, errors = process.communicate(timeout=120)
+            assert process.returncode == 0, errors
+    finally:
+        for process in running:
+            process.kill()
+            process.communicate()
+    models = {(fed / n / "out" / "model.safetensors").read_bytes() for n in "abc"}
+    assert len(models) == 1
 
 
 # --- addresses and edges ------------------------------------------------------------
