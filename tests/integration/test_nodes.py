@@ -140,9 +140,9 @@ def _check(lab, name):
 
 @pytest.mark.parametrize("how", ["kill", "stop", "cut"])
 def test_a_disturbed_training_ends_with_the_undisturbed_model(make_lab, how):
-    lab = make_lab(4, proxied=True, n_layers=12, width=150)
+    lab = make_lab(4, proxied=True, n_layers=20, width=200)
     lab.start()
-    lab.wait_for("n1", "layer 3/12")
+    lab.wait_for("n1", "layer 3/20")
     if how == "kill":
         lab.kill("n1")
         lab.wait_for("n0", "n1 is gone")
