@@ -6,6 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
+from dssfn import ball
 from dssfn.ball import _by_eigenvectors, _by_factors, project_ball, solve_ball
 from dssfn.errors import NumericalError
 from dssfn.problem import LayerProblem, LayerSums, pack, unpack
@@ -214,6 +215,31 @@ def test_factoring_and_diagonalising_give_the_same_solution(share, condition):
     one, other = _by_factors(G, C, radius), _by_eigenvectors(G, C, radius)
     np.testing.assert_allclose(one, other, rtol=0, atol=1e-10 * np.linalg.norm(other))
     assert np.linalg.norm(one) == pytest.approx(radius, rel=1e-12)
+
+
+@pytest.mark.parametrize("share", [1e-6, 0.1, 0.9, 0.999])
+def test_a_multiplier_takes_few_factorisations(share, monkeypatch):
+    factored, powers = [], ball._powers
+    monkeypatch.setattr(
+        ball, "_powers", lambda *args: factored.append(1) or powers(*args)
+    )
+    rng = np.random.default_rng(0)
+    Y, T = rng.normal(size=(130, 300)), rng.normal(size=(2, 300))
+    Y *= np.geomspace(1, 1e-3, 130)[:, None]
+    G, C = Y @ Y.T, T @ Y.T
+    O = solve_ball(G, C, share * np.linalg.norm(np.linalg.solve(G, C.T)))
+    assert O.any()
+    assert len(factored) <= 4
+
+
+@pytest.mark.parametrize("scale", [1e-140, 1e-80, 1e80, 1e140])
+def test_large_problems_near_the_ends_of_the_floats(scale):
+    rng = np.random.default_rng(0)
+    Y, T = rng.normal(size=(130, 300)), rng.normal(size=(2, 300))
+    G, C = Y @ Y.T, T @ Y.T
+    with np.errstate(all="ignore"):  # as in training
+        O = solve_ball(G * scale, C * scale, 0.05)
+    np.testing.assert_allclose(O, solve_ball(G, C, 0.05), rtol=1e-9)
 
 
 def test_a_large_singular_problem_gets_its_least_norm_solution():

@@ -3,9 +3,11 @@
 How this works. The minimiser is ``C (G + lam I)^-1`` with the multiplier lam that puts
 it on the sphere, or lam = 0 if it lies inside the ball. The reciprocal of its norm is
 concave and rises with lam, so Newton's method started left of the root climbs to it
-without overshooting (Hebden's secular equation). A large G is factored anew for every
-lam, which takes a few Cholesky factorisations; a small or a singular one is
-diagonalised once.
+without overshooting (Hebden's secular equation). A small or a singular G is
+diagonalised once. A large one is factored anew for every lam, which takes far longer
+than to solve with the factor. So each factor is used several times: the powers C A^-1,
+C A^-2, .. with A = G + lam I span a small space in which the next multiplier is found
+almost exactly, and near the root they are a Taylor series that needs no further factor.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ EPS = float(np.finfo(float).eps)
 TINY = float(np.finfo(float).tiny)
 
 SMALL = 100  # up to this size diagonalising is as fast
-BLOCKS = 8  # of the space in which a first multiplier is sought
+POWERS = 4  # of the inverse that a factor is used for
+NEAR = 1e-4  # relative change of lam over which their Taylor series is exact
+JUMPS = 3  # factors that are followed by a jump; then Newton, which always arrives
 
 
 def squared_norm(A: Array) -> float:
@@ -107,26 +111,61 @@ def _secular(s: Array, c: Array, radius: float, *, start: float) -> float:
 def _by_factors(G: Array, C: Array, radius: float) -> Array | None:
     """The solution, or None where lam or an eigenvalue of G is lost in rounding."""
     rounding = max(float(np.linalg.norm(G)) * len(G) * EPS, TINY)
-    lam = max(_first_multiplier(G, C, radius), rounding)
-    potrf, potrs, trtrs = get_lapack_funcs(("potrf", "potrs", "trtrs"), (G,))
-    for _ in range(50):  # four in practice
-        shifted = np.array(G.T, order="F")  # a plain copy, since G is symmetric
-        shifted[np.diag_indices_from(shifted)] += lam
-        L, failed = potrf(shifted, lower=True, overwrite_a=True, clean=False)
-        if failed:
+    lam = rounding
+    for k in range(12):  # two or three in practice; more only follow rounding
+        powers = _powers(G, C, lam)
+        if powers is None:
             return None
-        O: Array = potrs(L, C.T, lower=True)[0].T  # C (G + lam I)^-1
-        norm = float(np.linalg.norm(O))
+        norm = float(np.linalg.norm(powers[0]))
         excess = norm / radius - 1
         if excess <= 0 and lam == rounding:
             return _inside(G, C, radius)
-        half = trtrs(L, O.T, lower=True)[0]  # L^-1 O^T
-        step = excess * norm**2 / max(squared_norm(half), TINY)
-        # Below a few digits of rounding the steps only follow the noise of the norm.
-        if abs(excess) <= 16 * EPS or abs(step) <= 1e-13 * lam:
-            break
-        lam = max(lam + step, rounding)
+        slope = norm**2 / max(float(np.vdot(powers[0], powers[1])), TINY)
+        step = excess * slope  # Newton's, in units of lam
+        if abs(step) <= NEAR:
+            return _moved(powers, step, slope, radius)
+        wanted = _jump(G, C, powers, radius) if k < JUMPS else lam * (1 + step)
+        lam = max(wanted, rounding)
+    return None
+
+
+def _powers(G: Array, C: Array, lam: float) -> list[Array] | None:
+    """C A^-1, lam C A^-2, lam^2 C A^-3, .. with A = G + lam I, if A can be factored."""
+    potrf, potrs = get_lapack_funcs(("potrf", "potrs"), (G,))
+    A = np.array(G.T, order="F")  # a plain copy, since G is symmetric
+    A[np.diag_indices_from(A)] += lam
+    L, failed = potrf(A, lower=True, overwrite_a=True, clean=False)
+    if failed:
+        return None
+    powers: list[Array] = [potrs(L, C.T, lower=True)[0].T]
+    while len(powers) < POWERS:
+        powers.append(potrs(L, lam * powers[-1].T, lower=True)[0].T)
+    return powers
+
+
+def _moved(powers: list[Array], step: float, slope: float, radius: float) -> Array:
+    """The solution for lam (1 + step), with the step corrected to meet the sphere."""
+    for _ in range(3):  # each leaves about NEAR of the distance to the sphere
+        O = powers[-1]
+        for power in powers[-2::-1]:
+            O = power - step * O
+        step += (float(np.linalg.norm(O)) / radius - 1) * slope
     return O
+
+
+def _jump(G: Array, C: Array, powers: list[Array], radius: float) -> float:
+    """The multiplier of the problem restricted to rows in the span of C and powers.
+
+    Solutions for other multipliers nearly lie in there: those near lam by their Taylor
+    series, those far above because they tend to a multiple of C.
+    """
+    blocks = [B.T / max(float(np.linalg.norm(B)), TINY) for B in (C, *powers)]
+    V, _ = qr(np.hstack(blocks), mode="economic", check_finite=False)
+    S = V.T @ (G @ V)
+    s, U = np.linalg.eigh((S + S.T) / 2)
+    c: Array = np.linalg.norm((C @ V) @ U, axis=0)
+    s = np.maximum(s, 0.0)
+    return _secular(s, c, radius, start=max(float(s[-1]) * len(G) * EPS, TINY))
 
 
 def _inside(G: Array, C: Array, radius: float) -> Array | None:
@@ -139,28 +178,3 @@ def _inside(G: Array, C: Array, radius: float) -> Array | None:
     O: Array = potrs(L, C.T, lower=True)[0].T
     is_regular = inverse_condition > 10 * len(G) * EPS
     return O if is_regular and np.linalg.norm(O) <= radius else None
-
-
-def _first_multiplier(G: Array, C: Array, radius: float) -> float:
-    """A multiplier below the true one, and near it.
-
-    That of the problem restricted to rows in the span of C, C G, C G^2, ..: restricted
-    solutions are shorter for every lam, so theirs reaches the sphere before.
-    """
-    block, blocks = C.T, []
-    for _ in range(BLOCKS):
-        size = float(np.linalg.norm(block))
-        if not 0 < size < np.inf:
-            break
-        block = block / size
-        blocks.append(block)
-        block = G @ block
-    if not blocks:
-        return 0.0
-    V, _ = qr(np.hstack(blocks), mode="economic", check_finite=False)
-    S = V.T @ (G @ V)
-    s, U = np.linalg.eigh((S + S.T) / 2)
-    c: Array = np.linalg.norm((C @ V) @ U, axis=0)
-    s = np.maximum(s, 0.0)
-    lam = _secular(s, c, radius, start=max(float(s[-1]) * len(G) * EPS, TINY))
-    return lam * (1 - 1e-9)
