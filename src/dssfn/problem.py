@@ -82,9 +82,7 @@ def unpack(packed: Array, n: int) -> Array:
 
 def mirror(upper: Array) -> Array:
     """The symmetric matrix of an upper triangle; what lies below it is ignored."""
-    lower = np.tril(upper.T)
-    G: Array = lower + lower.T
-    np.einsum("ii->i", G)[:] /= 2
+    G: Array = np.where(np.tri(len(upper), dtype=bool), upper.T, upper)
     return G
 
 
