@@ -34,7 +34,9 @@ from dssfn.shard import Samples
 Chunk: TypeAlias = tuple[Array, Array]  # features (n, c) and targets (Q, c)
 Result = TypeVar("Result")
 
-CHUNK = 512  # columns: enough for dense products, few enough for the cache
+# Columns: enough for dense products, few enough for the cache. Rows whose length is a
+# power of two would share the same few places in it.
+CHUNK = 640
 SMALLEST_CHUNK = 64
 # What a layer needs beside its features and each thread's sums, in n x n matrices of
 # float64: the random matrix, the message and its average, and three to solve it in.
