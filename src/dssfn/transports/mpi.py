@@ -1,0 +1,271 @@
+"""Hosts as the ranks of an MPI job: letters over neighbourhood collectives.
+
+How this works. The communicator is a graph that joins two ranks if some of their nodes
+are neighbours. In a round every rank calls one `Ineighbor_alltoallw`. All letters from
+one rank to another travel as one block, in the order of their links, which both ends
+know; sizes follow from the tag. A single letter is sent from where it lies; several are
+first put side by side, which takes less time than a derived type or a message each.
+
+MPI's own way to wait keeps a core busy, and the ranks that still compute may need it. A
+rank that waits here first yields, and then naps for a tenth of the time that it has
+waited.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dssfn._typing import Array, NodeId
+from dssfn.errors import PeerTimeout, PlanError, ProtocolError, TransportError
+from dssfn.transports.base import Letters, Link, Tag
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+_N_YIELDS = 100
+_SHORTEST_NAP, _LONGEST_NAP = 5e-5, 1e-3  # seconds
+_yield_core = getattr(os, "sched_yield", lambda: time.sleep(0))
+
+
+def load_mpi() -> Any:
+    """The module `mpi4py.MPI`; the first call makes this process a rank."""
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as exc:  # the latter if it finds no library
+        raise TransportError(
+            f"MPI needs mpi4py and an MPI library, which cannot be loaded ({exc}). "
+            "Install both with: pip install 'dssfn[mpi]'."
+        ) from exc
+    return MPI
+
+
+def share_nodes(n_nodes: int, n_ranks: int) -> list[range]:
+    """The nodes of every rank: contiguous, and as many on each as can be.
+
+    >>> share_nodes(5, 2)
+    [range(0, 2), range(2, 5)]
+    """
+    if n_ranks > n_nodes:
+        raise PlanError(
+            f"Every rank must host a node: the plan has {n_nodes} nodes, got {n_ranks} "
+            f"ranks. Start at most {n_nodes} with `mpiexec -n`."
+        )
+    ends = [rank * n_nodes // n_ranks for rank in range(n_ranks + 1)]
+    return [range(ends[rank], ends[rank + 1]) for rank in range(n_ranks)]
+
+
+def wait_for(
+    request: MPI.Request, on_nap: Callable[[float], None] | None = None
+) -> None:
+    """Wait for the end of an MPI operation, and leave the core to those who need it.
+
+    Parameters
+    ----------
+    request : mpi4py.MPI.Request
+    on_nap : callable, optional
+        Told, before every nap, for how many seconds this has waited.
+    """
+    for _ in range(_N_YIELDS):
+        if request.Test():
+            return
+        _yield_core()
+    start = time.monotonic()
+    while not request.Test():
+        waited = time.monotonic() - start
+        if on_nap:
+            on_nap(waited)
+        time.sleep(min(max(waited / 10, _SHORTEST_NAP), _LONGEST_NAP))
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """The letters of a round as blocks, one from and one to each adjacent rank.
+
+    Parameters
+    ----------
+    out : list of lists of links
+        What goes to each rank.
+    links : list of links
+        What comes, rank by rank.
+    counts, starts : lists of int
+        How many of them come from each rank, and the first of these.
+    """
+
+    out: list[list[Link]]
+    links: list[Link]
+    counts: list[int]
+    starts: list[int]
+
+
+class MPITransport:
+    """One rank of a job; all ranks make theirs at the same time.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Intracomm
+        Of all ranks.
+    hosts : sequence of collections of nodes
+        The nodes of every rank.
+    links : collection of links
+        All directed links of the graph.
+    notice : float
+        Seconds after which `on_silence` is told for whom a round waits.
+    deadline : float
+        Seconds after which a round is given up. A rank that ended is noticed by MPI; so
+        this is for one that hangs, and must be longer than any computation.
+    on_silence : callable, optional
+        Takes the message.
+
+    Examples
+    --------
+    Two ranks with a node each, to be run with ``mpiexec -n 2 python``::
+
+        comm = load_mpi().COMM_WORLD
+        me, other = comm.rank, 1 - comm.rank
+        transport = MPITransport(comm, [[0], [1]], [(0, 1), (1, 0)])
+        tag = Tag(layer=0, step=0, round=0, shape=(2,))
+        came = transport.exchange(tag, {(me, other): np.ones(2)}, [(other, me)])
+    """
+
+    def __init__(
+        self,
+        comm: MPI.Intracomm,
+        hosts: Sequence[Collection[NodeId]],
+        links: Collection[Link],
+        *,
+        notice: float = 30.0,
+        deadline: float = 3000.0,
+        on_silence: Callable[[str], None] | None = None,
+    ) -> None:
+        if len(hosts) != comm.Get_size():
+            raise PlanError(
+                f"`hosts` must hold the nodes of each of the {comm.Get_size()} ranks, "
+                f"got {len(hosts)}."
+            )
+        self._MPI = load_mpi()
+        self._rank_of = {i: rank for rank, nodes in enumerate(hosts) for i in nodes}
+        self._hosts = hosts
+        self._notice, self._deadline = notice, deadline
+        self._on_silence = on_silence
+        me = comm.Get_rank()
+        pairs = {(self._rank_of[i], self._rank_of[j]) for i, j in links}
+        self._ranks = sorted({b for a, b in pairs if a == me} - {me})
+        self._layouts: dict[tuple[tuple[Link, ...], tuple[Link, ...]], _Layout] = {}
+        self._types = [self._MPI.DOUBLE] * len(self._ranks)
+        self._comm = comm.Create_dist_graph_adjacent(self._ranks, self._ranks)
+        self._comm.Set_errhandler(self._MPI.ERRORS_RETURN)
+        self._pending: Any = None  # what MPI may write to after an error
+
+    @property
+    def comm(self) -> MPI.Distgraphcomm:
+        """The graph of ranks."""
+        return self._comm
+
+    def exchange(
+        self, tag: Tag, letters: Letters, expected: Collection[Link]
+    ) -> dict[Link, Array]:
+        """Send letters, and wait for the expected ones and for all adjacent ranks."""
+        if not self._ranks:
+            return {}
+        layout = self._layout(tuple(letters), tuple(expected))
+        out = [_one_piece([letters[link] for link in part]) for part in layout.out]
+        came: Array = np.empty((len(layout.links), math.prod(tag.shape)))
+        came[:, -1:] = np.nan  # no letter ends so: it has not come
+        try:
+            request = self._comm.Ineighbor_alltoallw(
+                self._outgoing(out), self._incoming(came, layout)
+            )
+            self._pending = request, out, came
+            wait_for(request, self._watch(tag, came, layout))
+        except self._MPI.Exception as exc:
+            raise ProtocolError(
+                f"MPI could not carry step {tag.step}, round {tag.round}: {exc}. All "
+                "ranks must run the same plan with the same version."
+            ) from exc
+        self._pending = None
+        return {
+            link: letter.reshape(tag.shape)
+            for link, letter in zip(layout.links, came, strict=True)
+        }
+
+    def _layout(self, out: tuple[Link, ...], expected: tuple[Link, ...]) -> _Layout:
+        """Where the letters of a round lie; rounds of a kind come again and again."""
+        if (out, expected) not in self._layouts:
+            parts = self._by_rank(expected, end=0)
+            self._layouts[out, expected] = _Layout(
+                out=self._by_rank(out, end=1),
+                links=[link for part in parts for link in part],
+                counts=[len(part) for part in parts],
+                starts=[sum(map(len, parts[:k])) for k in range(len(parts))],
+            )
+        return self._layouts[out, expected]
+
+    def _by_rank(self, links: Iterable[Link], *, end: int) -> list[list[Link]]:
+        """Links in order, for each adjacent rank that one of their ends is on."""
+        parts: list[list[Link]] = [[] for _ in self._ranks]
+        for link in sorted(links):
+            parts[self._ranks.index(self._rank_of[link[end]])].append(link)
+        return parts
+
+    def _outgoing(self, blocks: list[Array]) -> Any:
+        """What is sent, as MPI takes it: sizes and absolute addresses."""
+        sizes = [block.size for block in blocks]
+        addresses = [self._MPI.Get_address(block) for block in blocks]
+        return [self._MPI.BOTTOM, sizes, addresses, self._types]
+
+    def _incoming(self, came: Array, layout: _Layout) -> Any:
+        """Where to put the letters of each rank."""
+        start, size = self._MPI.Get_address(came), came.shape[1]
+        sizes = [size * count for count in layout.counts]
+        addresses = [start + came.itemsize * size * first for first in layout.starts]
+        return [self._MPI.BOTTOM, sizes, addresses, self._types]
+
+    def _watch(self, tag: Tag, came: Array, layout: _Layout) -> Callable[[float], None]:
+        """Looks at the time that a round has waited."""
+        tell = self._on_silence
+
+        def look(waited: float) -> None:
+            nonlocal tell
+            if waited > self._deadline:
+                raise PeerTimeout(
+                    f"{self._silence(tag, came, layout)} within {self._deadline:g} s. "
+                    "Check that it is running, or raise `round_deadline`."
+                )
+            if tell and waited > self._notice:
+                tell(f"{self._silence(tag, came, layout)} for {waited:.0f} s; waiting.")
+                tell = None
+
+        return look
+
+    def _silence(self, tag: Tag, came: Array, layout: _Layout) -> str:
+        """Who has not come to a round; any neighbour, if that cannot be told."""
+        silent = {
+            self._rank_of[link[0]]
+            for link, letter in zip(layout.links, came, strict=True)
+            if np.isnan(letter[-1:]).any()
+        }
+        named = " and ".join(map(self._name, sorted(silent or self._ranks)))
+        if not silent and len(self._ranks) > 1:
+            named = f"One of {named}"
+        return f"{named} sent nothing for step {tag.step}, round {tag.round}"
+
+    def _name(self, rank: int) -> str:
+        nodes = ", ".join(map(str, self._hosts[rank]))
+        return f"Rank {rank} (node {nodes})"
+
+    def close(self) -> None:
+        """Leave the graph; a rank that fails must end the job instead."""
+        self._comm.Free()
+
+
+def _one_piece(letters: list[Array]) -> Array:
+    if len(letters) == 1:
+        return np.ascontiguousarray(letters[0], dtype=np.float64)
+    return np.concatenate([np.ravel(one) for one in letters] or [np.empty(0)])
