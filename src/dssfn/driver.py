@@ -8,13 +8,13 @@ node, and a rank of a cluster with five, run the same lines.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from dssfn._typing import Agreed, Array, NodeId
 from dssfn.consensus import Averaging, Swap
 from dssfn.lockstep import Finished, Workers, advance, run_agreed
-from dssfn.training import NodeProgram
+from dssfn.training import Message, NodeProgram
 from dssfn.transports import Link, Tag, Transport
 
 Result = TypeVar("Result")
@@ -26,6 +26,8 @@ def drive(
     transport: Transport,
     *,
     step: int = 0,
+    n_cores: int | None = None,
+    on_message: Callable[[Message], None] | None = None,
 ) -> dict[NodeId, Result]:
     """Answer the programs of this host's nodes until they return.
 
@@ -39,15 +41,21 @@ def drive(
         Carries letters to the neighbours elsewhere.
     step : int
         How many averagings were done before, as after a restart.
+    n_cores : int, optional
+        That this host may use; by default all.
+    on_message : callable, optional
+        Told of what is going to be averaged, with the first node's message.
     """
     nodes = sorted(programs)
     walking = [programs[node] for node in nodes]
-    with Workers(len(nodes)) as workers:
+    with Workers(len(nodes), n_cores) as workers:
         requests = workers.map(advance, walking, [None] * len(nodes))
         while not isinstance(requests[0], Finished):
             if isinstance(requests[0], Agreed):
                 replies: list[Any] = run_agreed(requests, workers)
             else:
+                if on_message:
+                    on_message(requests[0])
                 made = workers.map(lambda message: message.make(), requests)
                 layer, values = requests[0].layer, dict(zip(nodes, made, strict=True))
                 del made

@@ -71,10 +71,16 @@ class Workers:
 
     A node's matrices are small: threads inside one product wait for each other more
     than they compute, while threads on different nodes never meet.
+
+    Parameters
+    ----------
+    n_nodes : int
+    n_cores : int, optional
+        By default all that this process may use.
     """
 
-    def __init__(self, n_nodes: int) -> None:
-        n_cores = joblib.cpu_count()
+    def __init__(self, n_nodes: int, n_cores: int | None = None) -> None:
+        n_cores = n_cores or joblib.cpu_count()
         self._n_threads = min(n_nodes, n_cores)
         self.threads_per_node = max(1, n_cores // n_nodes)
 

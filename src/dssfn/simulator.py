@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -82,7 +82,7 @@ class Simulation:
     def node_spread(self) -> float:
         """Largest relative distance between two nodes' output matrices of a layer."""
         layers = zip(*(network.outputs for network in self.networks), strict=True)
-        return max(map(_spread, layers))
+        return max(map(spread, layers))
 
 
 def simulate(
@@ -130,7 +130,7 @@ def simulate(
     _check_memory(memory)
     start = time.perf_counter()
     plan, averaging = settle(plan, topology)
-    book = _Book(on_layer)
+    book = Book(on_layer)
     with Workers(len(shards)) as workers:
         programs = [
             train_node(
@@ -144,14 +144,7 @@ def simulate(
             for node, shard in enumerate(shards)
         ]
         networks = _drive(programs, averaging, book, workers)
-    return Simulation(
-        networks=tuple(networks),
-        history=tuple(book.history),
-        traffic=book.traffic,
-        traffic_by_layer=dict(book.by_layer),
-        consensus=averaging.name,
-        seconds=time.perf_counter() - start,
-    )
+    return book.closed(networks, averaging, time.perf_counter() - start)
 
 
 def _check_memory(memory: int | None) -> None:
@@ -159,7 +152,8 @@ def _check_memory(memory: int | None) -> None:
         raise PlanError(f"`memory` must be a number of bytes, got {memory!r}.")
 
 
-def _spread(matrices: tuple[Array, ...]) -> float:
+def spread(matrices: Sequence[Array]) -> float:
+    """Largest distance between two of several matrices, relative to the first."""
     distinct = list({id(O): O for O in matrices}.values())
     size = float(np.linalg.norm(distinct[0])) or 1.0
     # All pairs by one product; taking off the first keeps small differences exact.
@@ -171,8 +165,14 @@ def _spread(matrices: tuple[Array, ...]) -> float:
 
 
 @dataclass(slots=True)
-class _Book:
-    """History and traffic while they are being made."""
+class Book:
+    """History and traffic while they are being made.
+
+    Parameters
+    ----------
+    on_layer : callable, optional
+        Told of every finished layer, with the layer's traffic.
+    """
 
     on_layer: Callable[[LayerRecord, Traffic], None] | None
     history: list[LayerRecord] = field(default_factory=list)
@@ -182,19 +182,34 @@ class _Book:
     )
 
     def account(self, averaging: Averaging, message: Message) -> None:
+        """Add what one averaging sends."""
         for traffic in (self.traffic, self.by_layer[message.layer]):
             traffic.add(averaging, message.size)
 
     def write(self, record: LayerRecord) -> None:
+        """Keep how a layer ended."""
         self.history.append(record)
         if self.on_layer:
             self.on_layer(record, self.by_layer[record.layer])
+
+    def closed(
+        self, networks: Iterable[Network], averaging: Averaging, seconds: float
+    ) -> Simulation:
+        """The outcome of the training that this book was kept of."""
+        return Simulation(
+            networks=tuple(networks),
+            history=tuple(self.history),
+            traffic=self.traffic,
+            traffic_by_layer=dict(self.by_layer),
+            consensus=averaging.name,
+            seconds=seconds,
+        )
 
 
 def _drive(
     programs: Sequence[NodeProgram[Network]],
     averaging: Averaging,
-    book: _Book,
+    book: Book,
     workers: Workers,
 ) -> list[Network]:
     """Answer all programs, which walk in step, until they return."""
