@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from dssfn.cli.experiment import OnLayer
-from dssfn.cli.outcome import notes, screen
+from dssfn.cli.experiment import OnLayer, Outcome
+from dssfn.cli.outcome import notes, print_json, screen
+from dssfn.cli.outfolder import MODEL_FILE
 from dssfn.simulator import Traffic
 from dssfn.training import LayerRecord
 
@@ -51,6 +53,17 @@ def _state(record: LayerRecord, traffic: Traffic) -> str:
         f"cost {record.cost:.5g}  {record.train_error_db:.2f} dB  "
         f"{traffic.rounds:,} rounds"
     )
+
+
+def show_outcome(outcome: Outcome, out: Path | None, *, as_json: bool) -> None:
+    """All figures as tables, and where the model is; or as JSON and nothing else."""
+    if as_json:
+        print_json(outcome.figures)
+        return
+    show_layers(outcome.figures)
+    show_summary(outcome.figures)
+    if out is not None:
+        screen.print(f"\nThe model is in {out / MODEL_FILE}", soft_wrap=True)
 
 
 def show_layers(figures: dict[str, Any]) -> None:

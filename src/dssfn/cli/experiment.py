@@ -1,16 +1,17 @@
-"""One simulated training from data to figures: what `simulate` and `demo` share."""
+"""One training from data to figures: what `simulate`, `demo` and `mpi run` share."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from dssfn._typing import NodeId
 from dssfn.ball import TINY
 from dssfn.config import Plan
 from dssfn.datasets import Dataset, ShardFiles, partition
@@ -26,14 +27,14 @@ OnLayer = Callable[[LayerRecord, Traffic], None]
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """Everything that decides the outcome of a simulated training.
+    """Everything that decides the outcome of a training.
 
     Parameters
     ----------
     name : str
         Of the data.
     shards : sequence of Samples
-        One per node.
+        One per node of this process, which in the simulator hosts all.
     test : Samples, optional
         To test on.
     plan : Plan
@@ -41,7 +42,7 @@ class Experiment:
     partition : str
         How the samples were divided.
     memory : int, optional
-        Bytes that all nodes together may use.
+        Bytes that the nodes of this process may use together.
     """
 
     name: str
@@ -60,11 +61,17 @@ def divided(
     how: str,
     *,
     memory: int | None = None,
+    nodes: Sequence[NodeId] | None = None,
 ) -> Experiment:
-    """An experiment on a data set, its training samples divided over the nodes."""
+    """An experiment on a data set, its training samples divided over the nodes.
+
+    With `nodes`, only the shards of these are made.
+    """
     codes = class_codes(data.y_train, plan, data.name)
     rng = np.random.default_rng(plan.seed)
     parts = partition(codes, topology.n_nodes, how, rng=rng)
+    if nodes is not None:
+        parts = [parts[node] for node in nodes]
     test_codes = class_codes(data.y_test, plan, data.name)
     return Experiment(
         name=data.name,
@@ -119,18 +126,49 @@ def run_experiment(
     result = simulate(
         shards, experiment.plan, topology, memory=memory, on_layer=on_layer
     )
-    network = result.networks[0]
-    predicted, labels = _tested(network, experiment.test)
+    tested = predict_test(result.networks[0], experiment.test)
     equivalence: dict[str, float | None] = {"node_spread": result.node_spread}
     if check_equivalence:
-        equivalence |= _against_one_place(experiment, result, predicted)
+        equivalence |= _against_one_place(experiment, result, tested.predicted)
+    n_train = sum(shard.n_samples for shard in shards)
+    figures = figures_of(
+        experiment, result, tested, n_train, equivalence=equivalence, start=start
+    )
+    return Outcome(result.networks[0], figures)
+
+
+def figures_of(
+    experiment: Experiment,
+    result: Simulation,
+    tested: Tested,
+    n_train: int,
+    *,
+    equivalence: dict[str, float | None],
+    start: float,
+) -> dict[str, Any]:
+    """What a command reports of a training, ready for JSON.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    result : Simulation
+        How the training went.
+    tested : Tested
+        The classes of the test samples.
+    n_train : int
+        Samples of all nodes.
+    equivalence : dict
+        Distances between nodes, and to one place.
+    start : float
+        When all began, by `time.perf_counter`.
+    """
     last = result.history[-1]
-    figures = {
+    return {
         "data": experiment.name,
-        "n_train": sum(shard.n_samples for shard in shards),
-        "n_test": len(labels),
+        "n_train": n_train,
+        "n_test": len(tested.labels),
         "train_accuracy": last.train_accuracy,
-        "test_accuracy": _share_of_equal(predicted, labels),
+        "test_accuracy": _share_of_equal(tested.predicted, tested.labels),
         "train_error_db": last.train_error_db,
         "layers": _layers(result),
         "communication": {"consensus": result.consensus, **asdict(result.traffic)},
@@ -139,22 +177,26 @@ def run_experiment(
             "total": time.perf_counter() - start,
             "training": result.seconds,
         },
-        "settings": settings_of(experiment, network.plan),
+        "settings": settings_of(experiment, result.networks[0].plan),
     }
-    return Outcome(network, figures)
 
 
-def _tested(
-    network: Network, test: Samples | None
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+class Tested(NamedTuple):
     """Predicted and true class numbers of the test samples."""
+
+    predicted: NDArray[np.intp]
+    labels: NDArray[np.intp]
+
+
+def predict_test(network: Network, test: Samples | None) -> Tested:
+    """Let a network predict the classes of the test samples, if there are any."""
     pairs = [
         (network.scores(X).argmax(axis=0), T.argmax(axis=0))
         for X, T in (test.chunks(CHUNK) if test else ())
     ]
     empty = np.empty(0, dtype=np.intp)
     predicted, labels = zip(*pairs, strict=True) if pairs else ([empty], [empty])
-    return np.concatenate(predicted), np.concatenate(labels)
+    return Tested(np.concatenate(predicted), np.concatenate(labels))
 
 
 def _share_of_equal(a: NDArray[np.intp], b: NDArray[np.intp]) -> float | None:
@@ -198,7 +240,7 @@ def _against_one_place(
     central = best.networks[0]
     distance = float(np.linalg.norm(network.output - central.output))
     size = float(np.linalg.norm(central.output)) or 1.0  # nothing can be learned
-    there, _ = _tested(central, experiment.test)
+    there, _ = predict_test(central, experiment.test)
     return {
         "central_difference": distance / size,
         "prediction_agreement": _share_of_equal(there, predicted),

@@ -9,10 +9,9 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from dssfn.cli.display import layer_progress, show_layers, show_summary
+from dssfn.cli.display import layer_progress, show_outcome
 from dssfn.cli.experiment import divided, from_files, run_experiment
-from dssfn.cli.outcome import print_json, screen
-from dssfn.cli.outfolder import MODEL_FILE, out_folder, write_outcome
+from dssfn.cli.outfolder import out_folder, write_outcome
 from dssfn.config import PRECISIONS, SCHEMES, SOLVERS, Plan, bytes_of
 from dssfn.datasets import (
     KNOWN_NAMES,
@@ -192,13 +191,7 @@ def simulate(
         )
         if out is not None:
             write_outcome(outcome, out)
-    if json:
-        print_json(outcome.figures)
-        return
-    show_layers(outcome.figures)
-    show_summary(outcome.figures)
-    if out is not None:
-        screen.print(f"\nThe model is in {out / MODEL_FILE}", soft_wrap=True)
+    show_outcome(outcome, out, as_json=json)
 
 
 def read_topology(name: str, nodes: int, degree: int | None, seed: int) -> Topology:
