@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from dssfn._version import __version__
-from dssfn.cli import node
+from dssfn.cli import mpi, node
 from dssfn.cli.demo import demo
 from dssfn.cli.federation import certificate, init
 from dssfn.cli.model import evaluate, info, predict
@@ -86,6 +86,18 @@ federation_app.command(epilog=_example("dssfn federation certificate fed north")
     plain_errors(certificate)
 )
 app.add_typer(federation_app)
+
+mpi_app = typer.Typer(
+    name="mpi",
+    help="Train over the ranks of an MPI job (needs the extra `mpi`).",
+    cls=mpi.OneVoice,
+    no_args_is_help=True,
+)
+mpi_app.command(
+    "run",
+    epilog=_example("mpiexec -n 4 dssfn mpi run plan.toml --data digits --out run1"),
+)(plain_errors(mpi.run))
+app.add_typer(mpi_app)
 
 
 def _print_version(wanted: bool) -> None:

@@ -137,6 +137,11 @@ class FileSamples:
         )
 
     @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """The columns that are taken, in this order; None for NPZ."""
+        return self._file.feature_names
+
+    @property
     def n_features(self) -> int:
         """P, the number of features."""
         return self._file.n_features

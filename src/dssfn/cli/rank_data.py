@@ -1,0 +1,177 @@
+"""The data of one rank's nodes: files of their own, or parts of a set that all know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dssfn._typing import NodeId
+from dssfn.cli.experiment import Experiment, divided
+from dssfn.config import Plan
+from dssfn.datasets import Dataset, FileSamples, load
+from dssfn.errors import DataError, PlanError
+from dssfn.federation import Federation
+
+
+@dataclass(frozen=True, slots=True)
+class DataOptions:
+    """What a user says of the data; all ranks are told the same.
+
+    Parameters
+    ----------
+    source : str
+        A pattern with {node}, {number} or {rank} in it; else a name or a file.
+    target : str, optional
+        The column of labels in a file.
+    partition : str, optional
+        How a set that all ranks load is divided.
+    test : Path, optional
+        A file to test on.
+    test_size : float
+        Share of samples to test on where none are set apart.
+    data_dir : Path, optional
+        Folder of named sets.
+    """
+
+    source: str
+    target: str | None = None
+    partition: str | None = None
+    test: Path | None = None
+    test_size: float = 0.25
+    data_dir: Path | None = None
+
+    @property
+    def is_pattern(self) -> bool:
+        """Whether every node has a file of its own."""
+        return "{" in self.source
+
+
+def open_data(
+    options: DataOptions,
+    federation: Federation,
+    hosts: Sequence[Sequence[NodeId]],
+    rank: int,
+    memory: int | None,
+) -> Experiment:
+    """What the nodes of a rank train on; of other nodes' files none is opened."""
+    if options.is_pattern:
+        return _own_files(options, federation, hosts, rank, memory)
+    plan = federation.training
+    data = load(
+        options.source,
+        target=options.target,
+        data_dir=options.data_dir,
+        test_size=options.test_size,
+        seed=plan.seed,
+        test_file=options.test,
+    )
+    _check_fit(data, plan)
+    how = options.partition or "iid"
+    return divided(
+        data, plan, federation.topology(), how, memory=memory, nodes=hosts[rank]
+    )
+
+
+def _own_files(
+    options: DataOptions,
+    federation: Federation,
+    hosts: Sequence[Sequence[NodeId]],
+    rank: int,
+    memory: int | None,
+) -> Experiment:
+    if options.partition is not None:
+        raise PlanError("`--partition` must be left out: every node has its own file.")
+    plan = federation.training
+    paths = node_files(options.source, federation.names, hosts)
+
+    def open_one(path: str | Path) -> FileSamples:
+        return FileSamples(
+            path,
+            target=options.target,
+            classes=plan.classes,
+            features=plan.feature_names,
+            n_features=plan.n_features,
+        )
+
+    test = open_one(options.test) if options.test and rank == 0 else None
+    return Experiment(
+        name=options.source,
+        shards=[open_one(paths[node]) for node in hosts[rank]],
+        test=test,
+        plan=plan,
+        topology=federation.topology(),
+        partition="one file each",
+        memory=memory,
+    )
+
+
+def node_files(
+    pattern: str, names: Sequence[str], hosts: Sequence[Sequence[NodeId]]
+) -> list[str]:
+    """The file of every node.
+
+    >>> node_files("{rank}/{node}.csv", ["a", "b", "c"], [[0], [1, 2]])
+    ['0/a.csv', '1/b.csv', '1/c.csv']
+    """
+    files = []
+    for rank, nodes in enumerate(hosts):
+        for node in nodes:
+            file = pattern.replace("{node}", names[node])
+            file = file.replace("{number}", str(node)).replace("{rank}", str(rank))
+            files.append(file)
+    if "{" in files[0]:
+        raise PlanError(
+            "`--data` must be a pattern of {node}, {number} and {rank} only, "
+            f"got {pattern!r}."
+        )
+    if len(set(files)) < len(files):
+        raise PlanError(
+            "`--data` must give every node a file of its own, as with {node}; got "
+            f"{pattern!r}, which gives several `{max(files, key=files.count)}`."
+        )
+    return files
+
+
+def column_names(experiment: Experiment) -> bytes:
+    """The columns of a rank's files, all alike; nothing if the plan names them."""
+    if experiment.plan.feature_names is not None:
+        return b""
+    found = {
+        shard.feature_names
+        for shard in experiment.shards
+        if isinstance(shard, FileSamples)
+    }
+    if len(found) > 1:
+        raise DataError(SAME_COLUMNS)
+    return repr(found).encode()
+
+
+SAME_COLUMNS = (
+    "All files must have the same columns in the same order, unless the plan has "
+    "`feature_names`. Write them there."
+)
+
+
+def _check_fit(data: Dataset, plan: Plan) -> None:
+    """Refuse a plan that was made for other data; say what it should be."""
+    n_features = data.X_train.shape[1]
+    if n_features != plan.n_features:
+        raise PlanError(
+            f"The plan's `n_features` must be that of `{data.name}`, {n_features}; got "
+            f"{plan.n_features}. Write n_features = {n_features}."
+        )
+    labels = np.unique(data.y_train).tolist()
+    if not set(labels) <= set(plan.classes):
+        raise PlanError(
+            f"The plan's `classes` must hold all labels of `{data.name}`, got "
+            f"{list(plan.classes)}. Write classes = {labels}."
+        )
+    named = plan.feature_names
+    if named is not None and data.feature_names not in (None, named):
+        raise PlanError(
+            f"The plan's `feature_names` must be those of `{data.name}`, "
+            f"{', '.join(data.feature_names or ())}; got {', '.join(named)}."
+        )

@@ -1,0 +1,309 @@
+"""Training under a real `mpiexec`."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from dssfn import load_network, simulate
+from dssfn.cli.main import app
+from dssfn.cli.rank_data import node_files
+from dssfn.datasets import FileSamples, partition
+from dssfn.errors import PlanError
+from dssfn.federation import load_federation
+from dssfn.shard import divide
+from dssfn.transports.mpi import share_nodes
+
+pytest.importorskip("mpi4py", reason="needs the extra dssfn[mpi]")
+BIN = Path(sys.executable).parent
+HERE = Path(__file__).parent
+if not (BIN / "mpiexec").exists():
+    pytest.skip("needs mpiexec of the extra dssfn[mpi]", allow_module_level=True)
+
+pytestmark = pytest.mark.mpi
+M = 20
+ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+def start(*command, cwd=None):
+    return subprocess.Popen(
+        [str(part) for part in command], cwd=cwd, env=ENVIRONMENT, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+
+
+def ended(job):
+    """Exit code, standard output and standard error of a job that must end."""
+    try:
+        out, err = job.communicate(timeout=120)
+    finally:
+        job.kill()
+    return job.returncode, out, err
+
+
+def dssfn(n_ranks, *args, cwd=None):
+    dssfn_mpi = [BIN / "dssfn", "mpi", "run"]
+    return ended(start(BIN / "mpiexec", "-n", n_ranks, *dssfn_mpi, *args, cwd=cwd))
+
+
+def wrong(n_ranks, *args, cwd):
+    """Run a job that must end with exit code 2 and one line; return the line."""
+    code, out, err = dssfn(n_ranks, *args, cwd=cwd)
+    assert (code, out) == (2, ""), err
+    assert err.startswith("Error: "), err
+    assert len(err.strip().splitlines()) == 1, err
+    return err
+
+
+def write_plan(path, n_nodes, **training):
+    nodes = "".join(f'[[nodes]]\nname = "site-{m}"\n' for m in range(n_nodes))
+    settings = "".join(f"{name} = {json.dumps(v)}\n" for name, v in training.items())
+    text = f'{nodes}[graph]\nkind = "circular"\ndegree = {min(4, n_nodes // 2)}\n'
+    path.write_text(f"{text}[training]\n{settings}")
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A set by name, the same samples as one file per node, and plans for them."""
+    path = tmp_path_factory.mktemp("mpi")
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(1000, 5))
+    y = (X[:, :3] ** 2).argmax(axis=1)
+    np.savez(
+        path / "small.npz",
+        X_train=X[:800], y_train=y[:800], X_test=X[800:], y_test=y[800:],
+    )  # fmt: skip
+    for m in range(M):
+        columns = dict(zip("abcde", X[m:800:M].T, strict=True))
+        table = pl.DataFrame(columns | {"kind": y[m:800:M]})
+        table.write_csv(path / f"site-{m}.csv")
+    common = {"classes": [0, 1, 2], "n_layers": 3, "width": 40, "solver": "gram"}
+    write_plan(path / "tree.toml", M, n_features=5, consensus="tree", **common)
+    names = {"feature_names": list("abcde")}
+    write_plan(path / "exact.toml", M, **names, consensus="exact", **common)
+    write_plan(path / "five.toml", 5, **names, **common)
+    return path
+
+
+def test_the_transport_obeys_the_laws():
+    script = HERE / "transport_on_ranks.py"
+    job = start(BIN / "mpiexec", "-n", 4, sys.executable, script, "laws")
+    assert ended(job) == (0, "", "")
+
+
+def test_a_silent_rank_is_named():
+    script = HERE / "transport_on_ranks.py"
+    job = start(BIN / "mpiexec", "-n", 2, sys.executable, script, "silence")
+    code, out, _ = ended(job)
+    assert code == 3
+    notice, error = out.splitlines()
+    assert notice.startswith("Rank 1 (node 1) sent nothing for step 7, round 2 for")
+    assert "within 0.2 s. Check that it is running" in error
+
+
+def test_four_ranks_of_five_nodes_equal_the_simulator_to_the_last_bit(folder):
+    code, out, err = dssfn(
+        4, "tree.toml", "--data", "small", "--data-dir", folder,
+        "--partition", "by-class", "--json", "--out", "named", cwd=folder,
+    )  # fmt: skip
+    assert code == 0, err
+    assert [line.split()[1] for line in err.splitlines()] == [
+        "0/3",
+        "1/3",
+        "2/3",
+        "3/3",
+    ]
+    federation = load_federation(folder / "tree.toml")
+    with np.load(folder / "small.npz") as data:
+        X, y = data["X_train"], data["y_train"]
+    parts = partition(y, M, "by-class", rng=np.random.default_rng(0))
+    shards, graph = divide(X, y, 3, parts), federation.topology()
+    simulated = simulate(shards, federation.training, graph)
+    network = load_network(folder / "named" / "model.safetensors")
+    for mine, theirs in zip(
+        network.outputs, simulated.networks[0].outputs, strict=True
+    ):
+        assert mine.tobytes() == theirs.tobytes()
+    figures = json.loads(out)
+    assert figures == json.loads((folder / "named" / "result.json").read_text())
+    assert figures["equivalence"] == {"node_spread": 0.0}
+    assert figures["n_train"] == 800
+    assert figures["test_accuracy"] > 0.8
+    sent = figures["communication"]
+    assert sent["rounds"] == simulated.traffic.rounds
+    assert sent["bytes_total"] == simulated.traffic.bytes_total
+
+
+def test_the_figures_are_those_of_simulate(folder):
+    shown = CliRunner().invoke(
+        app,
+        ["simulate", "--data", str(folder / "small.npz"), "--nodes", "4", "--json",
+         "--layers", "1", "--width", "9", "--quiet"],
+    )  # fmt: skip
+    simulated = json.loads(shown.stdout)
+    figures = json.loads((folder / "named" / "result.json").read_text())
+    assert figures.keys() == simulated.keys()
+    for name in ("layers", "communication", "equivalence", "seconds"):
+        assert str(type(figures[name])) == str(type(simulated[name]))
+    assert figures["layers"][0].keys() == simulated["layers"][0].keys()
+    assert figures["communication"].keys() == simulated["communication"].keys()
+
+
+def test_files_of_their_own_and_rounds_that_mix_agree_up_to_rounding(folder):
+    code, out, err = dssfn(
+        3, "exact.toml", "--data", "{node}.csv", "--target", "kind", "--quiet",
+        "--test", "site-0.csv", "--memory", "50MB", "--json", "--out", "files",
+        cwd=folder,
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+    federation = load_federation(folder / "exact.toml")
+    files = [
+        FileSamples(folder / f"{name}.csv", target="kind", classes=(0, 1, 2))
+        for name in federation.names
+    ]
+    plan, graph = federation.training, federation.topology()
+    simulated = simulate(files, plan, graph).networks[0]
+    network = load_network(folder / "files" / "model.safetensors")
+    difference = np.linalg.norm(network.output - simulated.output)
+    # rounds against one product with p(H): rounding, through four layers
+    assert difference <= 1e-12 * np.linalg.norm(simulated.output)
+    figures = json.loads(out)
+    assert figures["n_test"] == 40
+    assert 0 < figures["equivalence"]["node_spread"] < 1e-10
+    assert figures["settings"]["n_ranks"] == 3
+
+
+def test_a_failing_rank_ends_the_job_with_its_error(folder):
+    for m in range(5):
+        text = (folder / f"site-{m}.csv").read_text()
+        (folder / f"last-{m}.csv").write_text(text + "1,2,3,4,5,7\n" * (m == 4))
+    line = wrong(
+        3, "five.toml", "--data", "last-{number}.csv", "--target", "kind", "--quiet",
+        cwd=folder,
+    )  # fmt: skip
+    assert line.startswith("Error: rank 2: `last-4.csv`, line 42: label 7 is not one")
+
+
+def test_what_only_one_rank_lacks_is_named_with_the_rank(folder):
+    (folder / "most").mkdir()
+    for m in range(4):
+        text = (folder / f"site-{m}.csv").read_text()
+        (folder / "most" / f"{m}.csv").write_text(text)
+    line = wrong(
+        2, "five.toml", "--data", "most/{number}.csv", "--target", "kind", cwd=folder
+    )
+    assert line.startswith("Error: rank 1: `most/4.csv` does not exist")
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["five.toml", "--data", "small.npz"], "labels of `small`"),
+        (["typo.toml", "--data", "{node}.csv"], "unknown field `widht`"),
+        (["six.toml", "--data", "{node}.csv"], "the plan has 1 nodes, got 2 ranks"),
+    ],
+)
+def test_wrong_input_is_said_once(args, said, folder):
+    text = (folder / "five.toml").read_text()
+    (folder / "typo.toml").write_text(text.replace("width", "widht"))
+    (folder / "five.toml").write_text(text.replace("[0, 1, 2]", "[0, 1, 5]"))
+    (folder / "six.toml").write_text(
+        '[[nodes]]\nname = "a"\n[graph]\nkind = "complete"\n'
+        "[training]\nn_features = 5\nclasses = [0, 1]\n"
+    )
+    try:
+        assert said in wrong(2, *args, cwd=folder)
+    finally:
+        (folder / "five.toml").write_text(text)
+
+
+def test_wrong_usage_is_shown_once(folder):
+    code, out, err = dssfn(2, "five.toml", "--dota", "x", cwd=folder)
+    assert (code, out) == (2, "")
+    assert err.count("--dota") == 1
+
+
+def test_ranks_with_different_plans_are_refused(folder):
+    commands = [
+        ["-n", 1, BIN / "dssfn", "mpi", "run", plan, "--data", "small.npz"]
+        for plan in ("tree.toml", "exact.toml")
+    ]
+    job = start(BIN / "mpiexec", *commands[0], ":", *commands[1], cwd=folder)
+    code, out, err = ended(job)
+    assert (code, out) == (1, "")
+    assert err == (
+        "Error: All ranks must be given the same plan and options. Rank 0 differs from "
+        "rank 1.\n"
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_all_ranks(number, folder):
+    text = (folder / "tree.toml").read_text()
+    (folder / "long.toml").write_text(text.replace("n_layers = 3", "n_layers = 100000"))
+    job = start(
+        BIN / "mpiexec", "-n", 2, BIN / "dssfn", "mpi", "run", "long.toml",
+        "--data", "small.npz", cwd=folder,
+    )  # fmt: skip
+    assert job.stderr.readline().startswith("layer 0/100000")
+    job.send_signal(number)
+    code, _, err = ended(job)  # standard output closes when the last rank has ended
+    assert code == 128 + number
+    assert "Traceback" not in err
+
+
+def test_without_the_extra_the_error_names_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mpi4py", None)
+    shown = CliRunner().invoke(app, ["mpi", "run", "plan.toml", "--data", "digits"])
+    assert shown.exit_code == 1
+    assert "pip install 'dssfn[mpi]'" in shown.stderr
+
+
+def test_nodes_are_shared_evenly_and_in_order():
+    for n_nodes, n_ranks in ((20, 4), (5, 3), (7, 7), (3, 1)):
+        hosts = share_nodes(n_nodes, n_ranks)
+        assert [node for nodes in hosts for node in nodes] == list(range(n_nodes))
+        sizes = [len(nodes) for nodes in hosts]
+        assert max(sizes) - min(sizes) <= 1
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        ("{rank}.csv", "a file of its own"),
+        ("{host}.csv", "of {node}, {number} and {rank} only"),
+        ("{}.csv", "of {node}, {number} and {rank} only"),
+        ("{node.csv", "of {node}, {number} and {rank} only"),
+        ("{node.name}.csv", "of {node}, {number} and {rank} only"),
+    ],
+)
+def test_a_pattern_must_name_one_file_per_node(pattern, said):
+    with pytest.raises(PlanError, match=re.escape(said)):
+        node_files(pattern, ["a", "b"], [[0, 1]])
+
+
+def test_the_documented_commands_run(tmp_path):
+    page = (HERE.parents[1] / "docs" / "mpi.md").read_text()
+    plan, shell = (
+        re.search(rf"```{name}\n(.*?)```", page, re.DOTALL)[1]
+        for name in ("toml", "bash")
+    )
+    (tmp_path / "plan.toml").write_text(plan)
+    path = {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["sh", "-ec", shell], cwd=tmp_path, env=ENVIRONMENT | path,
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "run1" / "model.safetensors").exists()
