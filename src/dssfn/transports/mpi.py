@@ -18,6 +18,8 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +31,9 @@ from dssfn.transports.base import Letters, Link, Tag
 if TYPE_CHECKING:
     from mpi4py import MPI
 
+_ITEM = 8  # bytes of a number
+_N_LAYOUTS = 256  # an averaging rarely has more kinds of rounds
+_NOTHING: Array = np.empty(0)
 _N_YIELDS = 100
 _SHORTEST_NAP, _LONGEST_NAP = 5e-5, 1e-3  # seconds
 _yield_core = getattr(os, "sched_yield", lambda: time.sleep(0))
@@ -86,22 +91,28 @@ def wait_for(
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """The letters of a round as blocks, one from and one to each adjacent rank.
+    """The letters of a round as blocks, one to and one from each adjacent rank.
 
     Parameters
     ----------
+    size : int
+        Numbers in a letter.
     out : list of lists of links
         What goes to each rank.
+    out_sizes : list of int
+        Numbers in these blocks.
     links : list of links
         What comes, rank by rank.
-    counts, starts : lists of int
-        How many of them come from each rank, and the first of these.
+    in_sizes, in_places : lists of int
+        Numbers in the blocks that come, and the byte where each begins.
     """
 
+    size: int
     out: list[list[Link]]
+    out_sizes: list[int]
     links: list[Link]
-    counts: list[int]
-    starts: list[int]
+    in_sizes: list[int]
+    in_places: list[int]
 
 
 class MPITransport:
@@ -157,11 +168,13 @@ class MPITransport:
         me = comm.Get_rank()
         pairs = {(self._rank_of[i], self._rank_of[j]) for i, j in links}
         self._ranks = sorted({b for a, b in pairs if a == me} - {me})
-        self._layouts: dict[tuple[tuple[Link, ...], tuple[Link, ...]], _Layout] = {}
+        # Rounds of a kind come again and again.
+        self._layout = lru_cache(maxsize=_N_LAYOUTS)(self._new_layout)
         self._types = [self._MPI.DOUBLE] * len(self._ranks)
         self._comm = comm.Create_dist_graph_adjacent(self._ranks, self._ranks)
         self._comm.Set_errhandler(self._MPI.ERRORS_RETURN)
         self._pending: Any = None  # what MPI may write to after an error
+        self._told: Tag | None = None  # the last round that `on_silence` heard of
 
     @property
     def comm(self) -> MPI.Distgraphcomm:
@@ -174,38 +187,40 @@ class MPITransport:
         """Send letters, and wait for the expected ones and for all adjacent ranks."""
         if not self._ranks:
             return {}
-        layout = self._layout(tuple(letters), tuple(expected))
-        out = [_one_piece([letters[link] for link in part]) for part in layout.out]
-        came: Array = np.empty((len(layout.links), math.prod(tag.shape)))
+        layout = self._layout(tag.shape, tuple(letters), tuple(expected))
+        out = [_block(letters, part) for part in layout.out]
+        if [block.size for block in out] != layout.out_sizes:
+            raise ProtocolError(f"Every letter must have the shape {tag.shape}.")
+        came: Array = np.empty((len(layout.links), layout.size))
         came[:, -1:] = np.nan  # no letter ends so: it has not come
         try:
-            request = self._comm.Ineighbor_alltoallw(
-                self._outgoing(out), self._incoming(came, layout)
-            )
+            request = self._start(out, came, layout)
             self._pending = request, out, came
-            wait_for(request, self._watch(tag, came, layout))
+            wait_for(request, lambda waited: self._look(waited, tag, came, layout))
         except self._MPI.Exception as exc:
             raise ProtocolError(
                 f"MPI could not carry step {tag.step}, round {tag.round}: {exc}. All "
                 "ranks must run the same plan with the same version."
             ) from exc
         self._pending = None
-        return {
-            link: letter.reshape(tag.shape)
-            for link, letter in zip(layout.links, came, strict=True)
-        }
+        arrived = came.reshape(len(came), *tag.shape)
+        return {link: arrived[k] for k, link in enumerate(layout.links)}
 
-    def _layout(self, out: tuple[Link, ...], expected: tuple[Link, ...]) -> _Layout:
-        """Where the letters of a round lie; rounds of a kind come again and again."""
-        if (out, expected) not in self._layouts:
-            parts = self._by_rank(expected, end=0)
-            self._layouts[out, expected] = _Layout(
-                out=self._by_rank(out, end=1),
-                links=[link for part in parts for link in part],
-                counts=[len(part) for part in parts],
-                starts=[sum(map(len, parts[:k])) for k in range(len(parts))],
-            )
-        return self._layouts[out, expected]
+    def _new_layout(
+        self, shape: tuple[int, ...], out: tuple[Link, ...], expected: tuple[Link, ...]
+    ) -> _Layout:
+        """Where the letters of a round lie."""
+        size = math.prod(shape)
+        to, come = self._by_rank(out, end=1), self._by_rank(expected, end=0)
+        ends = list(accumulate(map(len, come), initial=0))
+        return _Layout(
+            size=size,
+            out=to,
+            out_sizes=[size * len(part) for part in to],
+            links=[link for part in come for link in part],
+            in_sizes=[size * len(part) for part in come],
+            in_places=[_ITEM * size * end for end in ends[:-1]],
+        )
 
     def _by_rank(self, links: Iterable[Link], *, end: int) -> list[list[Link]]:
         """Links in order, for each adjacent rank that one of their ends is on."""
@@ -214,35 +229,27 @@ class MPITransport:
             parts[self._ranks.index(self._rank_of[link[end]])].append(link)
         return parts
 
-    def _outgoing(self, blocks: list[Array]) -> Any:
-        """What is sent, as MPI takes it: sizes and absolute addresses."""
-        sizes = [block.size for block in blocks]
-        addresses = [self._MPI.Get_address(block) for block in blocks]
-        return [self._MPI.BOTTOM, sizes, addresses, self._types]
+    def _start(self, out: list[Array], came: Array, layout: _Layout) -> MPI.Request:
+        """Begin a round; MPI takes sizes and absolute addresses."""
+        bottom, types, address = self._MPI.BOTTOM, self._types, self._MPI.Get_address
+        start = address(came)
+        return self._comm.Ineighbor_alltoallw(
+            (bottom, layout.out_sizes, [address(block) for block in out], types),
+            (bottom, layout.in_sizes, [start + at for at in layout.in_places], types),
+        )
 
-    def _incoming(self, came: Array, layout: _Layout) -> Any:
-        """Where to put the letters of each rank."""
-        start, size = self._MPI.Get_address(came), came.shape[1]
-        sizes = [size * count for count in layout.counts]
-        addresses = [start + came.itemsize * size * first for first in layout.starts]
-        return [self._MPI.BOTTOM, sizes, addresses, self._types]
-
-    def _watch(self, tag: Tag, came: Array, layout: _Layout) -> Callable[[float], None]:
-        """Looks at the time that a round has waited."""
-        tell = self._on_silence
-
-        def look(waited: float) -> None:
-            nonlocal tell
-            if waited > self._deadline:
-                raise PeerTimeout(
-                    f"{self._silence(tag, came, layout)} within {self._deadline:g} s. "
-                    "Check that it is running, or raise `round_deadline`."
-                )
-            if tell and waited > self._notice:
-                tell(f"{self._silence(tag, came, layout)} for {waited:.0f} s; waiting.")
-                tell = None
-
-        return look
+    def _look(self, waited: float, tag: Tag, came: Array, layout: _Layout) -> None:
+        """Say for whom a round has waited long; give up after the deadline."""
+        if waited > self._deadline:
+            raise PeerTimeout(
+                f"{self._silence(tag, came, layout)} within {self._deadline:g} s. "
+                "Check that it is running, or raise `round_deadline`."
+            )
+        if waited > self._notice and self._on_silence and self._told != tag:
+            self._told = tag
+            self._on_silence(
+                f"{self._silence(tag, came, layout)} for {waited:.0f} s; waiting."
+            )
 
     def _silence(self, tag: Tag, came: Array, layout: _Layout) -> str:
         """Who has not come to a round; any neighbour, if that cannot be told."""
@@ -265,7 +272,10 @@ class MPITransport:
         self._comm.Free()
 
 
-def _one_piece(letters: list[Array]) -> Array:
-    if len(letters) == 1:
-        return np.ascontiguousarray(letters[0], dtype=np.float64)
-    return np.concatenate([np.ravel(one) for one in letters] or [np.empty(0)])
+def _block(letters: Letters, links: list[Link]) -> Array:
+    """The letters of some links side by side; a single one as it is."""
+    if len(links) == 1:
+        return np.ascontiguousarray(letters[links[0]], dtype=np.float64)
+    if not links:
+        return _NOTHING
+    return np.concatenate([np.ravel(letters[link]) for link in links])
