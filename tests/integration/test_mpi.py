@@ -241,7 +241,7 @@ def test_ranks_with_different_plans_are_refused(folder):
     ]
     job = start(BIN / "mpiexec", *commands[0], ":", *commands[1], cwd=folder)
     code, out, err = ended(job)
-    assert (code, out) == (1, "")
+    assert (code, out) == (2, "")
     assert err == (
         "Error: All ranks must be given the same plan and options. Rank 0 differs from "
         "rank 1.\n"

@@ -7,8 +7,8 @@ know; sizes follow from the tag. A single letter is sent from where it lies; sev
 first put side by side, which takes less time than a derived type or a message each.
 
 MPI's own way to wait keeps a core busy, and the ranks that still compute may need it. A
-rank that waits here first yields, and then naps for a tenth of the time that it has
-waited.
+rank that waits here asks a few times, then yields between two questions, and at last
+naps for a tenth of the time that it has waited.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ from dssfn.transports.base import Letters, Link, Tag
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-_ITEM = 8  # bytes of a number
+_FLOAT64 = np.dtype(np.float64)
+_ENDS = np.s_[:, -1:]  # the last number of every letter, if they have any
 _N_LAYOUTS = 256  # an averaging rarely has more kinds of rounds
 _NOTHING: Array = np.empty(0)
-_N_YIELDS = 100
+_N_SPINS, _N_YIELDS = 10, 500  # some 5 and 500 microseconds
 _SHORTEST_NAP, _LONGEST_NAP = 5e-5, 1e-3  # seconds
 _yield_core = getattr(os, "sched_yield", lambda: time.sleep(0))
 
@@ -67,7 +68,7 @@ def share_nodes(n_nodes: int, n_ranks: int) -> list[range]:
 
 
 def wait_for(
-    request: MPI.Request, on_nap: Callable[[float], None] | None = None
+    request: MPI.Request, on_nap: Callable[..., None] | None = None, *of_nap: Any
 ) -> None:
     """Wait for the end of an MPI operation, and leave the core to those who need it.
 
@@ -75,17 +76,18 @@ def wait_for(
     ----------
     request : mpi4py.MPI.Request
     on_nap : callable, optional
-        Told, before every nap, for how many seconds this has waited.
+        Told, before every nap, for how many seconds this has waited, and `of_nap`.
     """
-    for _ in range(_N_YIELDS):
+    for n_tests in range(_N_SPINS + _N_YIELDS):
         if request.Test():
             return
-        _yield_core()
+        if n_tests >= _N_SPINS:
+            _yield_core()
     start = time.monotonic()
     while not request.Test():
         waited = time.monotonic() - start
         if on_nap:
-            on_nap(waited)
+            on_nap(waited, *of_nap)
         time.sleep(min(max(waited / 10, _SHORTEST_NAP), _LONGEST_NAP))
 
 
@@ -188,23 +190,21 @@ class MPITransport:
         if not self._ranks:
             return {}
         layout = self._layout(tag.shape, tuple(letters), tuple(expected))
-        out = [_block(letters, part) for part in layout.out]
-        if [block.size for block in out] != layout.out_sizes:
-            raise ProtocolError(f"Every letter must have the shape {tag.shape}.")
         came: Array = np.empty((len(layout.links), layout.size))
-        came[:, -1:] = np.nan  # no letter ends so: it has not come
+        came[_ENDS] = np.nan  # no letter ends so: it has not come
         try:
-            request = self._start(out, came, layout)
-            self._pending = request, out, came
-            wait_for(request, lambda waited: self._look(waited, tag, came, layout))
+            request = self._start(letters, came, layout)
+            wait_for(request, self._look, tag, came, layout)
         except self._MPI.Exception as exc:
             raise ProtocolError(
                 f"MPI could not carry step {tag.step}, round {tag.round}: {exc}. All "
                 "ranks must run the same plan with the same version."
             ) from exc
         self._pending = None
-        arrived = came.reshape(len(came), *tag.shape)
-        return {link: arrived[k] for k, link in enumerate(layout.links)}
+        if len(tag.shape) != 1:
+            came = came.reshape(len(came), *tag.shape)
+        # By number: an array that is walked through ends with an error, which is slow.
+        return {link: came[k] for k, link in enumerate(layout.links)}
 
     def _new_layout(
         self, shape: tuple[int, ...], out: tuple[Link, ...], expected: tuple[Link, ...]
@@ -219,7 +219,7 @@ class MPITransport:
             out_sizes=[size * len(part) for part in to],
             links=[link for part in come for link in part],
             in_sizes=[size * len(part) for part in come],
-            in_places=[_ITEM * size * end for end in ends[:-1]],
+            in_places=[_FLOAT64.itemsize * size * end for end in ends[:-1]],
         )
 
     def _by_rank(self, links: Iterable[Link], *, end: int) -> list[list[Link]]:
@@ -229,14 +229,24 @@ class MPITransport:
             parts[self._ranks.index(self._rank_of[link[end]])].append(link)
         return parts
 
-    def _start(self, out: list[Array], came: Array, layout: _Layout) -> MPI.Request:
+    def _start(self, letters: Letters, came: Array, layout: _Layout) -> MPI.Request:
         """Begin a round; MPI takes sizes and absolute addresses."""
         bottom, types, address = self._MPI.BOTTOM, self._types, self._MPI.Get_address
+        out, out_places = [], []
+        for links, size in zip(layout.out, layout.out_sizes, strict=True):
+            block = _block(letters, links)
+            if block.size != size:
+                raise ProtocolError("Every letter must have the shape of its tag.")
+            out.append(block)
+            out_places.append(address(block))
         start = address(came)
-        return self._comm.Ineighbor_alltoallw(
-            (bottom, layout.out_sizes, [address(block) for block in out], types),
-            (bottom, layout.in_sizes, [start + at for at in layout.in_places], types),
+        in_places = [start + at for at in layout.in_places]
+        request = self._comm.Ineighbor_alltoallw(
+            (bottom, layout.out_sizes, out_places, types),
+            (bottom, layout.in_sizes, in_places, types),
         )
+        self._pending = request, out, came
+        return request
 
     def _look(self, waited: float, tag: Tag, came: Array, layout: _Layout) -> None:
         """Say for whom a round has waited long; give up after the deadline."""
@@ -275,7 +285,7 @@ class MPITransport:
 def _block(letters: Letters, links: list[Link]) -> Array:
     """The letters of some links side by side; a single one as it is."""
     if len(links) == 1:
-        return np.ascontiguousarray(letters[links[0]], dtype=np.float64)
+        return np.ascontiguousarray(letters[links[0]], _FLOAT64)
     if not links:
         return _NOTHING
     return np.concatenate([np.ravel(letters[link]) for link in links])
