@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from benchmarks import grpc_ring, mpi_ring
 from dssfn.config import Plan
 from dssfn.consensus import Gossip, Tree, exact, gossip_rounds
 from dssfn.datasets import load, partition
@@ -179,6 +180,26 @@ def speed() -> Iterator[Claim]:
     )  # fmt: skip
 
 
+def rounds() -> Iterator[Claim]:
+    """A neighbour round of real transports, ring of four processes, letters of 100 KB."""
+    grpc, mpi = grpc_ring.measure_ring(), mpi_ring.measure_ring()
+    what = "ring of 4 processes, 100 KB: a round"
+    yield at_most(
+        f"{what} in memory, threads, against bare TLS sockets",
+        grpc_ring.measure_memory() / grpc["bare_us"], 1, "make bench",
+    )  # fmt: skip
+    yield at_most(
+        f"{what} over gRPC with mutual TLS ({grpc['swap_us']:.0f} us) against bare "
+        f"TLS sockets ({grpc['bare_us']:.0f} us)",
+        grpc["ratio"], 8, "python -m benchmarks.grpc_ring",
+    )  # fmt: skip
+    yield at_most(
+        f"{what} over MPI ({mpi['swap_us']:.0f} us) against a bare Neighbor_allgather "
+        f"({mpi['bare_us']:.0f} us)",
+        mpi["ratio"], 1.5, "mpiexec -n 4 python -m benchmarks.mpi_ring",
+    )  # fmt: skip
+
+
 MAKE_FILE = """
 import sys
 import numpy as np
@@ -243,6 +264,7 @@ PARTS: dict[str, Callable[[], Iterator[Claim]]] = {
     "letter": lambda: exchanges("letter", everything=True),
     "mnist": lambda: exchanges("mnist", everything=False),
     "speed": speed,
+    "rounds": rounds,
     "memory": memory,
     "nodes": many_nodes,
     "accuracy": accuracy,
