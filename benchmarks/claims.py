@@ -181,7 +181,7 @@ def speed() -> Iterator[Claim]:
 
 
 def rounds() -> Iterator[Claim]:
-    """A neighbour round of real transports, ring of four processes, letters of 100 KB."""
+    """A round of real transports: a ring of four processes, letters of 100 KB."""
     grpc, mpi = grpc_ring.measure_ring(), mpi_ring.measure_ring()
     what = "ring of 4 processes, 100 KB: a round"
     yield at_most(
