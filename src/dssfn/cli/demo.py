@@ -10,11 +10,10 @@ import typer
 
 from dssfn._atomic import write_atomically
 from dssfn.cli.display import layer_progress, show_layers, show_summary
-from dssfn.cli.experiment import divided, run_experiment
 from dssfn.cli.outcome import print_json, screen
 from dssfn.cli.outfolder import MODEL_FILE, out_folder, write_outcome
-from dssfn.cli.simulate import make_plan
 from dssfn.datasets import Dataset, load_dataset
+from dssfn.experiments.trial import divided, make_plan, run_experiment
 from dssfn.presets import resolve
 from dssfn.topology import build_topology
 

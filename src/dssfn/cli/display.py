@@ -10,9 +10,9 @@ from typing import Any
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from dssfn.cli.experiment import OnLayer, Outcome
 from dssfn.cli.outcome import notes, print_json, screen
 from dssfn.cli.outfolder import MODEL_FILE
+from dssfn.experiments.trial import OnLayer, Outcome
 from dssfn.simulator import Traffic
 from dssfn.training import LayerRecord
 

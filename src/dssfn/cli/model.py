@@ -15,10 +15,10 @@ from rich.table import Table as Grid
 from dssfn._atomic import write_atomically
 from dssfn.calibration import probabilities
 from dssfn.cli.display import readable_bytes, show_pairs
-from dssfn.cli.experiment import class_codes
 from dssfn.cli.outcome import print_json, screen, to_json
 from dssfn.datasets import read_labelled, read_table
 from dssfn.errors import InputError
+from dssfn.experiments.trial import class_codes
 from dssfn.modelfile import load_network
 from dssfn.network import Network
 

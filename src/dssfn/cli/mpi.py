@@ -14,13 +14,6 @@ from typer.core import TyperGroup
 
 from dssfn._typing import NodeId
 from dssfn.cli.display import layer_progress, show_outcome
-from dssfn.cli.experiment import (
-    Experiment,
-    OnLayer,
-    Outcome,
-    figures_of,
-    predict_test,
-)
 from dssfn.cli.outcome import WRONG_INPUT, notes
 from dssfn.cli.outfolder import out_folder, write_outcome
 from dssfn.cli.rank_data import SAME_COLUMNS, DataOptions, column_names, open_data
@@ -29,6 +22,13 @@ from dssfn.config import bytes_of
 from dssfn.datasets import PARTITIONS
 from dssfn.driver import drive
 from dssfn.errors import AccuracyWarning, TransportError
+from dssfn.experiments.trial import (
+    Experiment,
+    OnLayer,
+    Outcome,
+    figures_of,
+    predict_test,
+)
 from dssfn.federation import load_federation
 from dssfn.network import Network
 from dssfn.planning import settle

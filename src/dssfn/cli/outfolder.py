@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dssfn._atomic import write_atomically
-from dssfn.cli.experiment import Outcome
 from dssfn.cli.outcome import to_json
 from dssfn.errors import InputError
+from dssfn.experiments.trial import Outcome
 from dssfn.modelfile import save_network
 
 MODEL_FILE, RESULT_FILE = "model.safetensors", "result.json"

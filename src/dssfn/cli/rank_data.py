@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from dssfn._typing import NodeId
-from dssfn.cli.experiment import Experiment, divided
 from dssfn.config import Plan
 from dssfn.datasets import Dataset, FileSamples, load
 from dssfn.errors import DataError, PlanError
+from dssfn.experiments.trial import Experiment, divided
 from dssfn.federation import Federation
 
 

@@ -6,21 +6,24 @@ import os
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from dssfn.cli.display import layer_progress, show_outcome
-from dssfn.cli.experiment import divided, from_files, run_experiment
 from dssfn.cli.outfolder import out_folder, write_outcome
-from dssfn.config import PRECISIONS, SCHEMES, SOLVERS, Plan, bytes_of
+from dssfn.config import PRECISIONS, SCHEMES, SOLVERS, bytes_of
 from dssfn.datasets import (
     KNOWN_NAMES,
     PARTITIONS,
-    Dataset,
     load,
     open_shards,
 )
-from dssfn.errors import DataError, PlanError, TopologyError
+from dssfn.errors import PlanError, TopologyError
+from dssfn.experiments.trial import (
+    divided,
+    from_files,
+    make_plan,
+    run_experiment,
+)
 from dssfn.presets import PRESETS, paper_mu, resolve
 from dssfn.topology import (
     KINDS,
@@ -203,20 +206,3 @@ def read_topology(name: str, nodes: int, degree: int | None, seed: int) -> Topol
         raise TopologyError(f"`degree` must be left out: `{name}` has all the edges.")
     read = read_matrix if name.endswith(".npy") else read_edge_list
     return read(name, nodes)
-
-
-def make_plan(data: Dataset, **settings: Any) -> Plan:
-    """The plan for a data set; the classes are those of its training labels."""
-    classes = np.unique(data.y_train).tolist()
-    unseen = set(data.y_test.tolist()) - set(classes)
-    if unseen:
-        raise DataError(
-            f"`{data.name}`: the test samples have a label that no training sample "
-            f"has: {sorted(unseen)[0]!r}. Remove them, or choose another split."
-        )
-    return Plan(
-        n_features=data.X_train.shape[1],
-        classes=tuple(classes),
-        feature_names=data.feature_names,
-        **settings,
-    )

@@ -5,6 +5,7 @@ Paths are relative to the folder of the file.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -77,7 +78,7 @@ def load_node(path: str | Path) -> tuple[NodeSpec, Federation]:
     spec: NodeSpec = convert_toml(read_toml(path, "node"), NodeSpec, path)
     folder = path.resolve().parent
     paths = {
-        field: str(folder / Path(getattr(spec, field)).expanduser())
+        field: str(folder / os.path.expanduser(getattr(spec, field)))  # noqa: PTH111
         for field in ("plan", "data", "out", "certificate", "key", "authorities")
     }
     spec = msgspec.structs.replace(spec, **paths)

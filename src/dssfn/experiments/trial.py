@@ -1,4 +1,4 @@
-"""One training from data to figures: what `simulate`, `demo` and `mpi run` share."""
+"""One training from data to figures."""
 
 from __future__ import annotations
 
@@ -52,6 +52,23 @@ class Experiment:
     topology: Topology
     partition: str
     memory: int | None = None
+
+
+def make_plan(data: Dataset, **settings: Any) -> Plan:
+    """The plan for a data set; the classes are those of its training labels."""
+    classes = np.unique(data.y_train).tolist()
+    unseen = set(data.y_test.tolist()) - set(classes)
+    if unseen:
+        raise DataError(
+            f"`{data.name}`: the test samples have a label that no training sample "
+            f"has: {sorted(unseen)[0]!r}. Remove them, or choose another split."
+        )
+    return Plan(
+        n_features=data.X_train.shape[1],
+        classes=tuple(classes),
+        feature_names=data.feature_names,
+        **settings,
+    )
 
 
 def divided(

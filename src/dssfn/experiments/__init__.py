@@ -1,0 +1,1 @@
+"""Trainings and sweeps of trainings, as rows of figures."""
