@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from dssfn.experiments.rows import RowFile, Task, run_sweep
+from dssfn.rows import RowFile, Task, run_sweep
 
 
 @pytest.fixture

@@ -92,6 +92,7 @@ def simulate(
     *,
     memory: int | None = None,
     on_layer: Callable[[LayerRecord, Traffic], None] | None = None,
+    on_average: Callable[[Message, Array], None] | None = None,
 ) -> Simulation:
     """Train on M shards over a graph, all nodes in this process.
 
@@ -108,6 +109,8 @@ def simulate(
         temporary files.
     on_layer : callable, optional
         Told of every finished layer, with the layer's traffic.
+    on_average : callable, optional
+        Told of every average, as the first node gets it, with that node's message.
 
     Examples
     --------
@@ -143,7 +146,7 @@ def simulate(
             )
             for node, shard in enumerate(shards)
         ]
-        networks = _drive(programs, averaging, book, workers)
+        networks = _drive(programs, averaging, book, workers, on_average)
     return book.closed(networks, averaging, time.perf_counter() - start)
 
 
@@ -211,6 +214,7 @@ def _drive(
     averaging: Averaging,
     book: Book,
     workers: Workers,
+    on_average: Callable[[Message, Array], None] | None,
 ) -> list[Network]:
     """Answer all programs, which walk in step, until they return."""
     step = 0
@@ -222,6 +226,8 @@ def _drive(
             book.account(averaging, requests[0])
             values = _Values(requests, averaging.order(step), workers)
             replies = list(averaging.mix(values, step))
+            if on_average:
+                on_average(requests[0], replies[0])
             step += 1
         requests = workers.map(advance, programs, replies)
     return [finished.result for finished in requests]

@@ -15,6 +15,7 @@ from dssfn.cli.demo import demo
 from dssfn.cli.federation import certificate, init
 from dssfn.cli.model import evaluate, info, predict
 from dssfn.cli.outcome import plain_errors
+from dssfn.cli.reproduce import reproduce
 from dssfn.cli.simulate import simulate
 from dssfn.cli.topology import topology
 
@@ -53,6 +54,7 @@ app.command(
         "dssfn evaluate dssfn-demo/model.safetensors dssfn-demo/test.csv --target digit"
     )
 )(plain_errors(evaluate))
+app.command(epilog=_example("dssfn reproduce all --quick"))(plain_errors(reproduce))
 app.command(epilog=_example("dssfn info dssfn-demo/model.safetensors"))(
     plain_errors(info)
 )

@@ -75,14 +75,14 @@ def divided(
     data: Dataset,
     plan: Plan,
     topology: Topology,
-    how: str,
+    how: str | NDArray[np.intp],
     *,
     memory: int | None = None,
     nodes: Sequence[NodeId] | None = None,
 ) -> Experiment:
     """An experiment on a data set, its training samples divided over the nodes.
 
-    With `nodes`, only the shards of these are made.
+    `how` is as in `partition`. With `nodes`, only the shards of these are made.
     """
     codes = class_codes(data.y_train, plan, data.name)
     rng = np.random.default_rng(plan.seed)
@@ -96,7 +96,7 @@ def divided(
         test=Shard(data.X_test.T, one_hot(test_codes, plan.n_outputs)),
         plan=plan,
         topology=topology,
-        partition=how,
+        partition=how if isinstance(how, str) else "given",
         memory=memory,
     )
 

@@ -1,0 +1,131 @@
+"""`dssfn reproduce`: the paper's tables and figures from data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated
+
+import typer
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from dssfn._atomic import write_atomically
+from dssfn.cli.outcome import notes, print_json, screen
+from dssfn.errors import InputError, PlanError
+from dssfn.experiments import convergence, degree, satimage, table2
+from dssfn.report.summary import TABLES
+from dssfn.rows import RowFile, Task, run_sweep
+
+EXPERIMENTS: dict[str, ModuleType] = {
+    "table2": table2,
+    "satimage": satimage,
+    "convergence": convergence,
+    "degree": degree,
+}
+ROWS_FILE, TABLES_FILE = "rows.jsonl", "tables.md"
+
+OnTask = Callable[[int, Task], None]
+
+
+def reproduce(
+    what: Annotated[
+        str, typer.Argument(help=f"{', '.join(EXPERIMENTS)}, or all of them.")
+    ],
+    out: Annotated[
+        Path, typer.Option(help="Folder for rows, tables and figures.")
+    ] = Path("reproduction"),
+    data_dir: Annotated[
+        Path | None, typer.Option(help="Folder of NAME.npz files (or DSSFN_DATA_DIR).")
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="How many seeds.")] = 5,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small networks and few samples: minutes.")
+    ] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print the rows as JSON, nothing else.")
+    ] = False,
+) -> None:
+    """Repeat an experiment of the paper, with our solvers beside the paper's.
+
+    Rows that are in the folder already are not made again, so a sweep that was stopped
+    goes on where it was.
+    """
+    if what not in EXPERIMENTS and what != "all":
+        raise PlanError(
+            f"`WHAT` must be one of {', '.join(EXPERIMENTS)} or all, got {what!r}."
+        )
+    if seeds < 1:
+        raise PlanError(f"`--seeds` must be at least 1, got {seeds}.")
+    names = list(EXPERIMENTS) if what == "all" else [what]
+    numbers = range(1 if quick else seeds)
+    tasks = [
+        task
+        for name in names
+        for task in EXPERIMENTS[name].tasks(
+            quick=quick, seeds=numbers, data_dir=data_dir
+        )
+    ]
+    file = RowFile(_folder(out) / ROWS_FILE)
+    with _progress(tasks, file) as on_task:
+        run_sweep(tasks, file, on_task=on_task)
+    wanted = {(task.experiment, str(task.key)) for task in tasks}
+    rows = [row for row in file if (row.experiment, str(row.key)) in wanted]
+    tables = [
+        TABLES[name]([row for row in rows if row.experiment == name]) for name in names
+    ]
+    text = "\n".join(table.markdown() for table in tables)
+    write_atomically(out / TABLES_FILE, text.encode())
+    if json:
+        print_json([{"key": row.key, "figures": row.figures} for row in rows])
+    else:
+        print(text)
+        screen.print(f"{len(rows)} rows in {file.path}", soft_wrap=True)
+
+
+def _folder(out: Path) -> Path:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as exc:
+        raise InputError(
+            f"`--out` must be a folder to write to, got `{out}`: {exc.strerror}."
+        ) from exc
+    return out
+
+
+@contextmanager
+def _progress(tasks: Sequence[Task], file: RowFile) -> Iterator[OnTask]:
+    """Show where a sweep is, and how long it will still take."""
+    if not notes.is_terminal:
+        yield lambda number, task: notes.print(
+            f"{number + 1}/{len(tasks)}  {_name(task)}", soft_wrap=True
+        )
+        return
+    bar = Progress(
+        MofNCompleteColumn(),
+        BarColumn(bar_width=24),
+        TimeElapsedColumn(),
+        TextColumn("so far,"),
+        TimeRemainingColumn(),
+        TextColumn("left  {task.description}"),
+        console=notes,
+        transient=True,
+    )
+    line = bar.add_task("", total=len(tasks))
+    with bar:
+        yield lambda number, task: bar.update(
+            line, completed=number, description=_name(task)
+        )
+
+
+def _name(task: Task) -> str:
+    values = " ".join(str(value) for value in task.key.values() if value is not False)
+    return f"{task.experiment}: {values}"

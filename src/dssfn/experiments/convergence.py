@@ -1,0 +1,107 @@
+"""Objective against the total number of averagings, over all layers.
+
+The paper's figure shows the cost after every ADMM iteration. What the nodes agree on in
+an iteration is seen by `simulate`; its cost over all samples is computed afterwards
+from the sums of each layer, so that looking does not disturb the training.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+
+from dssfn._typing import Array
+from dssfn.ball import project_ball
+from dssfn.experiments.setting import data_of, ring, settings_of, size_of
+from dssfn.experiments.trial import Experiment, divided, make_plan
+from dssfn.features import Features
+from dssfn.network import Network
+from dssfn.problem import LayerShare
+from dssfn.rows import Figures, Key, Task
+from dssfn.shard import Pooled
+from dssfn.simulator import simulate
+from dssfn.training import Message
+
+EXPERIMENT = "convergence"
+SETS, QUICK_SETS = ("satimage", "letter", "mnist"), ("satimage",)
+SOLVERS = ("admm", "krylov")
+
+
+def tasks(
+    *, quick: bool, seeds: Sequence[int], data_dir: Path | None = None
+) -> list[Task]:
+    """One curve for every data set and solver, with the first seed."""
+    return [
+        _task(name, solver, seeds[0], quick=quick, data_dir=data_dir)
+        for name in (QUICK_SETS if quick else SETS)
+        for solver in SOLVERS
+    ]
+
+
+def _task(
+    name: str, solver: str, seed: int, *, quick: bool, data_dir: Path | None
+) -> Task:
+    def run() -> Figures:
+        data = data_of(name, seed, quick=quick, data_dir=data_dir)
+        graph = ring()
+        settings = settings_of("paper", name, graph.n_nodes)
+        if solver == "krylov":
+            settings |= {"solver": "krylov", "consensus": "tree"}
+        plan = make_plan(data, **size_of(quick=quick)._asdict(), seed=seed, **settings)
+        experiment = divided(data, plan, graph, "iid")
+        curve = admm_curve if solver == "admm" else layer_curve
+        return curve(experiment)
+
+    key: Key = {"data": name, "solver": solver, "seed": seed, "quick": quick}
+    return Task(EXPERIMENT, key, run)
+
+
+def layer_curve(experiment: Experiment) -> Figures:
+    """Averagings up to the end of every layer, and the cost there."""
+    result = simulate(experiment.shards, experiment.plan, experiment.topology)
+    ends = np.cumsum([record.iterations for record in result.history])
+    return {
+        "averagings": ends.tolist(),
+        "cost": [record.cost for record in result.history],
+    }
+
+
+def admm_curve(experiment: Experiment) -> Figures:
+    """The cost of what the nodes agree on in every ADMM iteration."""
+    plan = experiment.plan
+    agreed: defaultdict[int, list[Array]] = defaultdict(list)
+
+    def keep(message: Message, mean: Array) -> None:
+        shape = plan.n_outputs, plan.inputs_of(max(message.layer, 0))
+        if message.layer >= 0 and message.size >= shape[0] * shape[1]:
+            Z = mean.ravel()[: shape[0] * shape[1]].reshape(shape)
+            agreed[message.layer].append(project_ball(Z, plan.radius))
+
+    result = simulate(experiment.shards, plan, experiment.topology, on_average=keep)
+    costs = costs_of(experiment, result.networks[0], agreed)
+    return {"averagings": list(range(1, len(costs) + 1)), "cost": costs}
+
+
+def costs_of(
+    experiment: Experiment, network: Network, agreed: dict[int, list[Array]]
+) -> list[float]:
+    """sum_m ||T_m - Z Y_m||^2 of every Z, layer by layer, over all samples."""
+    samples = Pooled(experiment.shards)
+    costs: list[float] = []
+    with closing(Features(samples, network.plan)) as features:
+        features.scale(network.shift, network.scale)
+        for layer, O in enumerate(network.outputs):
+            share = features.share()
+            cost_of_zero = float(features.advance(O)[1])
+            costs += [cost_of_zero + _gain(share, Z) for Z in agreed[layer]]
+    return costs
+
+
+def _gain(share: LayerShare, Z: Array) -> float:
+    """||T - Z Y||^2 - ||T||^2 = <Z G - 2 C, Z>."""
+    ZG = share.operator()(Z.T).T
+    return float(np.vdot(ZG - 2 * share.cross(), Z))

@@ -1,0 +1,94 @@
+"""What the paper's experiments have in common: data, sizes, graph."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dssfn.datasets import Dataset, load_dataset
+from dssfn.experiments.trial import divided, make_plan, run_experiment
+from dssfn.presets import paper_mu, resolve
+from dssfn.topology import Topology, build_topology
+
+N_NODES, DEGREE = 20, 4
+STAND_INS = {"caltech101_spm": "caltech101", "norb_subset3": "norb"}
+"""Sets that take the place of one of the paper's, and which."""
+
+QUICK_SAMPLES = 1500
+
+
+class Size(NamedTuple):
+    """How large a network is trained."""
+
+    n_layers: int
+    width: int
+
+
+PAPER_SIZE, QUICK_SIZE = Size(20, 1000), Size(5, 100)
+
+
+def size_of(*, quick: bool) -> Size:
+    """The paper's network, or one that is trained in seconds."""
+    return QUICK_SIZE if quick else PAPER_SIZE
+
+
+def data_of(name: str, seed: int, *, quick: bool, data_dir: Path | None) -> Dataset:
+    """A data set as one trial of the paper has it.
+
+    The authors divide Letter anew in every trial; the others have a split of their own.
+    """
+    data = load_dataset(name, data_dir=data_dir, seed=seed)
+    if name == "letter":
+        data = _divided_anew(data, seed)
+    return _thinned(data, seed) if quick else data
+
+
+def _divided_anew(data: Dataset, seed: int) -> Dataset:
+    X = np.concatenate([data.X_train, data.X_test])
+    y = np.concatenate([data.y_train, data.y_test])
+    order = np.random.default_rng(seed).permutation(len(y))
+    train, test = np.split(order, [len(data.y_train)])
+    return replace(
+        data, X_train=X[train], y_train=y[train], X_test=X[test], y_test=y[test]
+    )
+
+
+def _thinned(data: Dataset, seed: int) -> Dataset:
+    """A few samples, every class among them as in the whole."""
+    rng = np.random.default_rng(seed)
+    parts: dict[str, Any] = {}
+    for part in ("train", "test"):
+        X, y = getattr(data, f"X_{part}"), getattr(data, f"y_{part}")
+        kept = np.sort(rng.permutation(len(y))[:QUICK_SAMPLES])
+        parts |= {f"X_{part}": X[kept], f"y_{part}": y[kept]}
+    return replace(data, **parts)
+
+
+def ring(n_nodes: int = N_NODES, degree: int = DEGREE) -> Topology:
+    """The paper's circular graph; all data in one place for a single node."""
+    if n_nodes == 1:
+        return build_topology("complete", 1)
+    return build_topology("circular", n_nodes, degree=degree)
+
+
+def settings_of(preset: str, name: str, n_nodes: int) -> dict[str, Any]:
+    """Settings of a preset; the paper's with its mu for the data set."""
+    settings = resolve(preset, {})
+    mu = paper_mu(STAND_INS.get(name, name), n_nodes)
+    if preset == "paper" and mu:
+        settings |= {"mu_input": mu[0], "mu_hidden": mu[1]}
+    return settings
+
+
+def train(
+    data: Dataset, graph: Topology, size: Size, *, seed: int, how: str = "iid",
+    **settings: Any,
+) -> dict[str, Any]:  # fmt: skip
+    """One training and its figures."""
+    plan = make_plan(data, **size._asdict(), seed=seed, **settings)
+    experiment = divided(data, plan, graph, how)
+    outcome = run_experiment(experiment, check_equivalence=False, on_layer=None)
+    return outcome.figures

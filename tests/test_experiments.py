@@ -1,0 +1,87 @@
+import dataclasses
+
+import numpy as np
+import pytest
+
+from dssfn.consensus import gossip_rounds
+from dssfn.datasets import load_dataset
+from dssfn.experiments import convergence, degree, satimage, setting, table2
+from dssfn.experiments.trial import divided, make_plan
+from dssfn.presets import PAPER_MU
+from dssfn.simulator import simulate
+
+
+@pytest.fixture(scope="module")
+def experiment():
+    data = load_dataset("iris", seed=0)
+    plan = make_plan(
+        data, n_layers=2, width=20, solver="admm", n_iter=15, mu_input=0.1,
+        mu_hidden=0.1, consensus="tree",
+    )  # fmt: skip
+    return divided(data, plan, setting.ring(6, 1), "iid")
+
+
+def test_the_curve_passes_through_the_cost_of_every_layer(experiment):
+    curve = convergence.admm_curve(experiment)
+    result = simulate(experiment.shards, experiment.plan, experiment.topology)
+    assert len(curve["cost"]) == 3 * 15 == curve["averagings"][-1]
+    at_ends = curve["cost"][14::15]
+    np.testing.assert_allclose(at_ends, [r.cost for r in result.history], rtol=1e-8)
+
+
+def test_the_curve_of_layers_counts_averagings(experiment):
+    plan = experiment.plan.replace(solver="krylov")
+    curve = convergence.layer_curve(dataclasses.replace(experiment, plan=plan))
+    assert len(curve["cost"]) == 3
+    assert sorted(set(curve["averagings"])) == curve["averagings"]
+
+
+def test_every_set_of_table_two_has_published_figures_and_mu():
+    for name in table2.SETS:
+        figures = table2.published(name, 20)["paper"]
+        assert figures["data"] in PAPER_MU
+        assert figures["train_error_db"] < 0
+    assert table2.published("caltech101_spm", 1)["paper"]["data"] == "caltech101"
+
+
+@pytest.mark.parametrize("module", [table2, satimage, convergence, degree])
+@pytest.mark.parametrize("quick", [True, False])
+def test_all_keys_of_an_experiment_differ(module, quick):
+    keys = [str(task.key) for task in module.tasks(quick=quick, seeds=[0, 1])]
+    assert len(set(keys)) == len(keys)
+    assert all(f"'quick': {quick}" in key for key in keys)
+
+
+def test_degree_rows_hold_rounds_and_times():
+    task = next(
+        task
+        for task in degree.tasks(quick=True, seeds=[0])
+        if task.key.get("degree") == 4 and task.key.get("scheme") == "gossip"
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        digits = load_dataset("digits", seed=0)
+        patch.setattr(degree, "data_of", lambda *args, **kwargs: digits)
+        figures = task.run()
+    assert figures["rounds"] == gossip_rounds(setting.ring(), 1e-10) == 65
+    assert figures["seconds_measured"] > 0
+    assert figures["seconds_modelled"] > 65 * 0.02
+
+
+def test_letter_is_divided_anew_for_every_seed_and_keeps_its_sizes(monkeypatch):
+    iris = load_dataset("iris", seed=0)
+    monkeypatch.setattr(setting, "load_dataset", lambda *args, **kwargs: iris)
+    first, second = (
+        setting.data_of("letter", seed, quick=False, data_dir=None) for seed in (0, 1)
+    )
+    assert first.X_train.shape == second.X_train.shape == iris.X_train.shape
+    assert not np.array_equal(first.X_train, second.X_train)
+    everything = np.sort(np.concatenate([first.X_train, first.X_test]), axis=0)
+    whole = np.sort(np.concatenate([iris.X_train, iris.X_test]), axis=0)
+    np.testing.assert_array_equal(everything, whole)
+
+
+def test_the_settings_of_a_row_are_the_papers():
+    settings = setting.settings_of("paper", "norb_subset3", 20)
+    assert (settings["mu_input"], settings["mu_hidden"]) == (1e-2, 1e0)
+    assert settings["solver"] == "admm"
+    assert "mu_input" not in setting.settings_of("default", "mnist", 20)
