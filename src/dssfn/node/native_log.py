@@ -14,6 +14,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from dssfn.transports.grpc.wire import printable
+
 log = logging.getLogger("dssfn.node")
 
 _REFUSED = re.compile(r"Handshake failed.*?(?:OPENSSL_internal:|: )([^:]+(?:: .*)?)$")
@@ -43,9 +45,11 @@ def native_lines() -> Iterator[None]:
 def _read(end: int) -> None:
     with os.fdopen(end, errors="replace") as lines:
         for line in lines:
-            refused = _REFUSED.search(line.strip())
+            line = line.strip()
+            refused = _REFUSED.search(line)
             if refused:
                 reason = refused[1].replace("_", " ").lower()
-                log.warning("refused a connection: %s", reason)
-            elif line.strip():
-                log.debug("%s", line.strip())
+                log.warning("refused a connection: %s", printable(reason))
+            elif line:
+                # Some lines repeat what a stranger sent.
+                log.debug("%s", printable(line))

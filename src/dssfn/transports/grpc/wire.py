@@ -23,6 +23,7 @@ DTYPE = "<f8"
 ITEM = 8  # bytes
 OVERHEAD = 4096  # of a frame beside its values, at the most
 MOST_AXES = 4
+LONGEST_TEXT = 300  # of what others say, in a log
 LARGEST_SIZE = (2**31 - 1 - OVERHEAD) // ITEM  # gRPC's and protobuf's limit
 
 
@@ -65,7 +66,7 @@ def encode_frame(
     run: int, number: int, received: int, epoch: int, tag: Tag, values: Array
 ) -> bytes:
     """An envelope with a letter."""
-    data = np.ascontiguousarray(values, dtype=DTYPE).data.cast("B")
+    data = np.asarray(values, dtype=DTYPE).tobytes()
     frame = pb.Frame(
         number=number,
         received=received,
@@ -77,7 +78,7 @@ def encode_frame(
         shape=tag.shape,
         dtype=DTYPE,
         checksum=zlib.crc32(data),
-        values=bytes(data),
+        values=data,
     )
     return bytes(pb.Envelope(frame=frame).SerializeToString())
 
@@ -95,26 +96,34 @@ def decode(data: bytes) -> pb.Envelope:
 
 def check_frame(frame: pb.Frame, rules: Rules) -> Frame:
     """A frame whose every field is as it must be."""
-    shape = tuple(frame.shape)
     _demand(frame.run == rules.run, "run", f"{rules.run:x}", f"{frame.run:x}")
     _demand(frame.dtype == DTYPE, "dtype", DTYPE, repr(frame.dtype[:16]))
     _demand(frame.layer <= rules.n_layers + 1, "layer", rules.n_layers, frame.layer)
+    shape = tuple(frame.shape[: MOST_AXES + 1])
     _demand(
-        len(shape) <= MOST_AXES and math.prod(shape) <= rules.largest,
+        # An axis of length 0 must not hide one that no array can have.
+        len(shape) <= MOST_AXES and math.prod(n or 1 for n in shape) <= rules.largest,
         "shape",
         f"at most {rules.largest} numbers",
-        shape[: MOST_AXES + 1],
+        shape,
     )
+    data = frame.values  # protobuf makes a copy every time
     size = math.prod(shape) * ITEM
-    _demand(len(frame.values) == size, "values", f"{size} bytes", len(frame.values))
-    checksum = zlib.crc32(frame.values)
+    _demand(len(data) == size, "values", f"{size} bytes", len(data))
+    checksum = zlib.crc32(data)
     _demand(frame.checksum == checksum, "checksum", checksum, frame.checksum)
-    values: Array = np.frombuffer(frame.values, dtype=DTYPE).reshape(shape)
+    values: Array = np.frombuffer(data, dtype=DTYPE).reshape(shape)
     if sys.byteorder == "big":
         values = values.astype(np.float64)
     _demand(bool(np.isfinite(values).all()), "values", "finite numbers", "others")
     tag = Tag(frame.layer, frame.step, frame.round, shape)
     return Frame(frame.number, frame.received, frame.epoch, tag, values)
+
+
+def printable(text: str) -> str:
+    """Somebody's words, for a log: not too long, and in one line."""
+    shown = text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + ".."
+    return "".join(one if one.isprintable() else "?" for one in shown)
 
 
 def _demand(kept: bool, field: str, rule: object, came: object) -> None:
