@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,7 +24,11 @@ FEATURES = [f"p{k}" for k in range(64)]
 
 
 class Lab:
-    """Nodes n0, n1, .. with digits, each in a folder and a process of its own."""
+    """Nodes n0, n1, .. with digits, each in a folder and a process of its own.
+
+    `hosts` are the addresses of nodes that are not on the loopback, and `run_in` are
+    commands that run a node's command elsewhere, as in a namespace.
+    """
 
     def __init__(
         self,
@@ -34,12 +39,16 @@ class Lab:
         deadline: float = 2.0,
         proxied: bool = False,
         without_port: tuple[str, ...] = (),
+        hosts: Mapping[str, str] | None = None,
+        run_in: Mapping[str, Sequence[str]] | None = None,
         **training: object,
     ) -> None:
         self.root = root
         self.names = [f"n{k}" for k in range(n_nodes)]
         self.deadline = deadline
         self.kind = kind
+        self.hosts = hosts or {}
+        self.run_in = run_in or {}
         self.training = {
             "n_layers": 4,
             "width": 60,
@@ -65,7 +74,10 @@ class Lab:
         if name not in self.ports:
             return None
         proxy = self.proxies.get(name)
-        return f"127.0.0.1:{proxy.port if proxy else self.ports[name]}"
+        return f"{self.host(name)}:{proxy.port if proxy else self.ports[name]}"
+
+    def host(self, name: str) -> str:
+        return self.hosts.get(name, "127.0.0.1")
 
     def write_plan(self, path: Path, **changes: object) -> None:
         lines = [
@@ -108,7 +120,7 @@ class Lab:
             "threads": 1,
         }
         if name in self.ports:
-            settings["listen"] = f"127.0.0.1:{self.ports[name]}"
+            settings["listen"] = f"{self.host(name)}:{self.ports[name]}"
         self.write_settings(name, settings)
 
     def write_settings(self, name: str, settings: dict[str, object]) -> None:
@@ -121,7 +133,8 @@ class Lab:
 
     def start(self, *names: str, fresh: bool = False) -> None:
         for name in names or self.names:
-            command = [sys.executable, "-m", "dssfn", "node", "run"]
+            command = [*self.run_in.get(name, ()), sys.executable]
+            command += ["-m", "dssfn", "node", "run"]
             command += [str(self.node_file(name))] + ["--fresh"] * fresh
             with (self.folder(name) / "printed").open("ab") as printed:
                 self.processes[name] = subprocess.Popen(
@@ -210,10 +223,14 @@ def free_port() -> int:
 
 
 class Proxy:
-    """A port before another, whose connections can be cut."""
+    """A port before another, whose connections can be cut.
 
-    def __init__(self, target: int) -> None:
+    With a `rate`, no more than so many bytes a second pass.
+    """
+
+    def __init__(self, target: int, rate: float | None = None) -> None:
         self.target = target
+        self.rate = rate
         self._server = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._server.getsockname()[1]
         self._pairs: dict[socket.socket, socket.socket] = {}
@@ -254,6 +271,8 @@ class Proxy:
             try:
                 data = one.recv(1 << 16)
                 if data:
+                    if self.rate:
+                        time.sleep(len(data) / self.rate)
                     self._pairs[one].sendall(data)
                     return
             except OSError:

@@ -29,6 +29,7 @@ from dssfn.topology import Topology
 from dssfn.training import LayerRecord, Progress, train_node
 from dssfn.transports.grpc import (
     LARGEST_SIZE,
+    PATIENCE,
     Credentials,
     GrpcTransport,
     Neighbour,
@@ -177,10 +178,10 @@ class NodeTraining:
 
     def _attempt(self) -> Network:
         """One walk from the last common layer to the end."""
-        if self.is_complete:
-            self._expect_little()
+        self._set_patience()
         all_nodes = Assembly(self.node, self.topology, self.transport)
         start = self.progress = all_nodes.common_start(self.progress)
+        self._set_patience()  # others may have fewer layers
         log.info("layer %d begins", 0 if start is None else len(start.outputs))
         program = train_node(
             self.samples,
@@ -212,16 +213,17 @@ class NodeTraining:
         solved = len(progress.outputs)
         records = tuple(self.records[k] for k in sorted(self.records) if k < solved)
         self.checkpoints.save(progress, records)
-        if self.is_complete:
-            self._expect_little()
+        self._set_patience()
 
     def _record(self, record: LayerRecord) -> None:
         self.records[record.layer] = record
         self.on_layer(record)
 
-    def _expect_little(self) -> None:
+    def _set_patience(self) -> None:
+        """Wait less for others once there is nothing left to learn from them."""
         transport = self.transport
-        transport.patience = WAIT_WHEN_COMPLETE * transport.deadline
+        deadlines = WAIT_WHEN_COMPLETE if self.is_complete else PATIENCE
+        transport.patience = deadlines * transport.deadline
 
     def _network(self) -> Network:
         assert self.progress is not None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dssfn.transports.grpc.switchboard import Neighbour, Terms
+from dssfn.transports.grpc.switchboard import PATIENCE, Neighbour, Terms
 from dssfn.transports.grpc.transport import Credentials, GrpcTransport
 from dssfn.transports.grpc.wire import LARGEST_SIZE, Rules
 
 __all__ = [
     "LARGEST_SIZE",
+    "PATIENCE",
     "Credentials",
     "GrpcTransport",
     "Neighbour",

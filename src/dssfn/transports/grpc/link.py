@@ -108,7 +108,7 @@ class Link:
             self.unconfirmed.popleft()
 
     def accept(self, frame: Frame, epoch: int) -> None:
-        """Take a frame that came; one of an earlier epoch is of no use any more."""
+        """Take a frame that came; those of earlier epochs are of no use any more."""
         self.confirm(frame.received)
         if frame.number <= self.n_received:
             return  # sent again, to be sure
@@ -116,6 +116,7 @@ class Link:
             raise ProtocolError(
                 f"letter {self.n_received + 1} must come next, got {frame.number}"
             )
+        self._forget_before(epoch)
         if len(self.inbox) >= MOST_AHEAD:
             raise ProtocolError(f"it is more than {MOST_AHEAD} letters ahead")
         self.n_received += 1
@@ -123,18 +124,25 @@ class Link:
             self.inbox.append(frame)
 
     def take(self, tag: Tag, epoch: int) -> Array | None:
-        """The values of the letter that must come next, if it has come."""
-        while self.inbox and self.inbox[0].epoch < epoch:
-            self.inbox.popleft()
+        """The values of the letter that must come next, if it has come.
+
+        Another letter stays where it is: nothing behind it may be used.
+        """
+        self._forget_before(epoch)
         if not self.inbox or self.inbox[0].epoch > epoch:
             return None
-        frame = self.inbox.popleft()
+        frame = self.inbox[0]
         if frame.tag != tag:
             raise ProtocolError(
                 f"Node {self.name} must send its letter for {tag}, got {frame.tag}. "
                 "All nodes must run the same version of dssfn."
             )
+        self.inbox.popleft()
         return frame.values
+
+    def _forget_before(self, epoch: int) -> None:
+        while self.inbox and self.inbox[0].epoch < epoch:
+            self.inbox.popleft()
 
     def is_alive(self, now: float, silence: float) -> bool:
         """Whether something was heard over a stream not long ago."""
@@ -144,10 +152,11 @@ class Link:
         """Go on with a peer, or start anew; returns whether all must regroup."""
         is_first = self.peer_incarnation is None
         is_same = peer.incarnation == self.peer_incarnation
-        self.peer_incarnation = peer.incarnation
         if is_first or (is_same and peer.knows in (self.incarnation, 0)):
             self.confirm(peer.received if peer.knows == self.incarnation else 0)
+            self.peer_incarnation = peer.incarnation
             return False
+        self.peer_incarnation = peer.incarnation
         self.n_sent = self.n_received = 0
         self.unconfirmed.clear()
         self.inbox.clear()

@@ -7,13 +7,16 @@ reaches the training, unless a neighbour was restarted (`Regroup`) or stays away
 long (`PeerTimeout`).
 
 Times. All follow from the round deadline: a node says four times within it that it is
-alive; a stream that is silent for three quarters of it is taken for dead; a neighbour
-that is gone is waited for ten times as long.
+alive; a stream that is silent for three quarters of it, and for as long as a letter may
+take over a slow line, is taken for dead; a neighbour that is gone is waited for ten
+times as long. One that has left for good, or is out of step, has one deadline to come
+back as another process: whoever holds its key could have said so in its place.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import secrets
 import threading
 import time
@@ -33,18 +36,24 @@ from dssfn.transports.base import Link as Edge
 from dssfn.transports.grpc import exchange_pb2 as pb
 from dssfn.transports.grpc.link import Account, Greeting, Link, Stream
 from dssfn.transports.grpc.wire import (
+    ITEM,
     PROTOCOL,
     Rules,
     check_frame,
     decode,
     encode_frame,
+    printable,
 )
 
 log = logging.getLogger("dssfn.node")
 
 BEATS = 4  # signs of life within the deadline
 SILENCE = 0.75  # of the deadline; a stream that is silent for longer is dead
+SLOWEST_LINE = 125_000  # bytes in a second; signs of life wait behind long letters
 PATIENCE = 10  # deadlines to wait for a neighbour that is gone
+# Restarts that a neighbour may know of and this node does not: any number, but no sum
+# of them leaves the 64 bits on the wire.
+EPOCHS_AHEAD = 2**32
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +134,7 @@ class Switchboard:
         self._has_begun = False  # letters have come
         self.at = Tag(-1, -1, 0, ())  # the exchange that the training is in
         self._missing: tuple[str, ...] = ()
+        self._out_of_step: dict[NodeId, float] = {}  # neighbours, since when
 
     # For the training's thread.
 
@@ -172,7 +182,7 @@ class Switchboard:
             now = time.monotonic()
             for edge in set(expected) - set(found):
                 link = self._links[edge[0]]
-                values = link.take(tag, self.epoch)
+                values = self._take(link, tag, now)
                 if values is not None:
                     found[edge] = values
                     link.account.seconds_waited += now - began
@@ -188,6 +198,22 @@ class Switchboard:
                     log.warning("waiting for %s", _why(link, now - began))
             self._changed.wait(self.deadline / (2 * BEATS))
 
+    def _take(self, link: Link, tag: Tag, now: float) -> Array | None:
+        """A link's next letter; another letter is an error if it stays."""
+        try:
+            values = link.take(tag, self.epoch)
+        except ProtocolError as exc:
+            since = self._out_of_step.setdefault(link.peer, now)
+            if now - since > self.deadline:
+                raise
+            if since == now:
+                log.error("%s", exc)
+                if link.stream:
+                    link.stream.end()  # to make room for another process
+            return None
+        self._out_of_step.pop(link.peer, None)
+        return values
+
     def _check(self) -> None:
         if self._failure:
             raise self._failure
@@ -198,7 +224,8 @@ class Switchboard:
         for link in missing:
             if link.stream is not None:
                 continue
-            if link.has_finished or link.gave_up:
+            has_left = link.has_finished or link.gave_up
+            if has_left and now - link.lost_since > self.deadline:
                 raise PeerTimeout(f"Node {link.name} has left: {link.goodbye}.")
             away = now - max(link.lost_since, began)
             if away > self.patience:
@@ -245,6 +272,7 @@ class Switchboard:
         """
         hello = self._checked_hello(data, names)
         with self._changed:
+            self._check_epoch(hello.epoch)
             link = self._by_name[hello.node]
             now = time.monotonic()
             is_same = hello.incarnation == link.peer_incarnation
@@ -272,6 +300,16 @@ class Switchboard:
             self._changed.notify_all()
             return link
 
+    def check_names(self, names: Collection[str]) -> None:
+        """Refuse a certificate that is no neighbour's, before anything is read."""
+        if not any(name in self._by_name for name in names):
+            shown = printable(", ".join(names)) or "nobody"
+            raise Refused(f"{shown} is no neighbour of {self.name}", is_final=True)
+
+    def _check_epoch(self, epoch: int) -> None:
+        if epoch > self._wanted + EPOCHS_AHEAD:
+            raise ProtocolError(f"epoch {epoch} cannot follow {self._wanted}")
+
     def _checked_hello(self, data: bytes, names: Collection[str]) -> pb.Hello:
         envelope = decode(data)
         if envelope.WhichOneof("content") != "hello":
@@ -289,10 +327,11 @@ class Switchboard:
             raise ProtocolError("its hello has no incarnation")
         for field, mine, theirs in self._disagreements(hello):
             text = (
-                f"{self.name} and {hello.node} do not agree: `{field}` is {mine!r} at "
-                f"{self.name} and {theirs!r} at {hello.node}"
+                f"{self.name} and {hello.node} do not agree: `{printable(field)}` is "
+                f"{printable(repr(mine))} at {self.name} and "
+                f"{printable(repr(theirs))} at {hello.node}"
             )
-            self.disagree(text)
+            self.disagree(hello.node, text)
             raise Refused(text, is_final=True)
         return hello
 
@@ -304,16 +343,17 @@ class Switchboard:
         if hello.random != self._terms.random:
             yield "digest of the random matrices", self._terms.random, hello.random
 
-    def disagree(self, text: str) -> None:
-        """Stop the training, unless it has begun without that neighbour's words."""
+    def disagree(self, name: str, text: str) -> None:
+        """Stop the training, unless it has begun or that neighbour agreed before."""
         with self._changed:
-            if not self._has_begun:
+            has_agreed = self._by_name[name].peer_incarnation is not None
+            if not self._has_begun and not has_agreed:
                 self._failure = AgreementError(
                     f"{text}. Give all nodes the same plan file and version of dssfn."
                 )
                 self._changed.notify_all()
 
-    def receive(self, link: Link, data: bytes) -> bool:
+    def receive(self, link: Link, stream: Stream, data: bytes) -> bool:
         """Take what came over a link; returns False after the last words."""
         envelope = decode(data)
         kind = envelope.WhichOneof("content")
@@ -321,18 +361,23 @@ class Switchboard:
         if kind == "frame":
             frame = check_frame(envelope.frame, self._terms.rules)
         with self._changed:
+            if link.stream is not stream:
+                return False  # words of a process that was restarted meanwhile
             link.last_heard = time.monotonic()
             link.account.bytes_received += len(data)
             if frame is not None:
-                self._wanted = max(self._wanted, frame.epoch)
-                link.accept(frame, self.epoch)
+                self._check_epoch(frame.epoch)
+                newest = max(self._wanted, frame.epoch)
+                link.accept(frame, newest)
+                self._wanted = newest
                 self._changed.notify_all()
             elif kind == "status":
                 link.confirm(envelope.status.received)
-                link.waiting_for = tuple(envelope.status.waiting_for)[:8]
+                some = envelope.status.waiting_for[:8]
+                link.waiting_for = tuple(map(printable, some))
             elif kind == "goodbye":
                 reason = envelope.goodbye.reason
-                link.goodbye = envelope.goodbye.text[:300]
+                link.goodbye = printable(envelope.goodbye.text)
                 link.has_finished = reason == pb.Goodbye.FINISHED
                 link.gave_up = reason == pb.Goodbye.GAVE_UP
                 return False
@@ -360,9 +405,11 @@ class Switchboard:
         return bytes(pb.Envelope(status=status).SerializeToString())
 
     def is_silent(self, link: Link) -> bool:
-        """Whether nothing was heard for too long."""
+        """Whether nothing was heard for too long; a letter may be on its way."""
         with self._changed:
-            return not link.is_alive(time.monotonic(), SILENCE * self.deadline)
+            letter = ITEM * math.prod(self.at.shape) / SLOWEST_LINE
+            silence = SILENCE * self.deadline + letter
+            return not link.is_alive(time.monotonic(), silence)
 
     def ended(self, link: Link, stream: Stream, why: str) -> None:
         """A stream is no more."""

@@ -38,6 +38,8 @@ log = logging.getLogger("dssfn.node")
 
 SERVICE, METHOD = "dssfn.v1.Exchange", "Link"
 FIRST_PAUSE = 0.05  # seconds before a stream is dialled again; then twice as long
+HANDSHAKE = 10.0  # seconds for a stranger to say who it is, on any machine
+STRANGERS = 256  # connections beside the neighbours', so that files can be opened
 REASONS = {
     "finished": pb.Goodbye.FINISHED,
     "stopped": pb.Goodbye.STOPPED,
@@ -68,6 +70,7 @@ class _Stream:
     read: Callable[[], Awaitable[Any]]
     write: Callable[[bytes], Awaitable[None]]
     loop: asyncio.AbstractEventLoop
+    is_due: bool = False  # a sign of life
     more: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -122,6 +125,8 @@ class GrpcTransport(Switchboard):
             ("grpc.max_send_message_length", most),
             ("grpc.use_local_subchannel_pool", 1),  # or pauses are shared
             ("grpc.so_reuseport", 0),  # a port in use is an error
+            # Little bytes can be unpacked to many: none are.
+            ("grpc.compression_enabled_algorithms_bitset", 1),
         ]
         self._loop = asyncio.new_event_loop()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -161,10 +166,17 @@ class GrpcTransport(Switchboard):
                 self._spawn(self._keep_dialling(neighbour, neighbour.address))
 
     async def _open(self, listen: str) -> None:
+        time_to_speak = round(1000 * max(HANDSHAKE, self.deadline / 2))
+        n_neighbours = len(self._neighbours)
         server = grpc.aio.server(
-            options=self._options,
+            options=[
+                *self._options,
+                ("grpc.server_handshake_timeout_ms", time_to_speak),
+                ("grpc.max_connection_idle_ms", time_to_speak),
+                ("grpc.max_allowed_incoming_connections", n_neighbours + STRANGERS),
+            ],
             # A few more than neighbours, so that strangers cannot take up memory.
-            maximum_concurrent_rpcs=4 * len(self._neighbours) + 8,
+            maximum_concurrent_rpcs=4 * n_neighbours + 8,
         )
         handler = grpc.stream_stream_rpc_method_handler(self._answer)
         server.add_generic_rpc_handlers(
@@ -217,6 +229,12 @@ class GrpcTransport(Switchboard):
                 log.error("%s", exc)
             except (grpc.aio.AioRpcError, TransportError, TimeoutError) as exc:
                 log.debug("%s at %s: %s", neighbour.name, address, _text(exc))
+            except (Exception, asyncio.CancelledError) as exc:
+                # gRPC also cancels, and fails in ways of its own. Whatever it was, a
+                # neighbour that is dialled no more would be lost for good.
+                if self._last_words is not None:
+                    raise
+                log.warning("%s at %s: %r", neighbour.name, address, exc)
             if self._loop.time() - connected > 2 * pause + 1:
                 pause = FIRST_PAUSE  # it was there
             await asyncio.sleep(pause * random.uniform(0.7, 1.3))
@@ -242,15 +260,15 @@ class GrpcTransport(Switchboard):
                     raise ProtocolError("it hung up")
                 link = self.greet(data, [neighbour.name], stream)
             except grpc.aio.AioRpcError as exc:
-                self._raise_if_refused(exc)
+                self._raise_if_refused(neighbour.name, exc)
                 raise
-            await self._spawn(self._use(stream, link), name="stream")
+            await self._carry(stream, link)
             with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
                 await call.done_writing()
 
-    def _raise_if_refused(self, exc: grpc.aio.AioRpcError) -> None:
+    def _raise_if_refused(self, name: str, exc: grpc.aio.AioRpcError) -> None:
         if exc.code() is grpc.StatusCode.FAILED_PRECONDITION:
-            self.disagree(exc.details() or "")
+            self.disagree(name, exc.details() or "")
         if exc.code() in (
             grpc.StatusCode.FAILED_PRECONDITION,
             grpc.StatusCode.PERMISSION_DENIED,
@@ -263,6 +281,9 @@ class GrpcTransport(Switchboard):
         stream = _Stream(context.read, context.write, self._loop)
         names = [name.decode() for name in context.auth_context().get("peer_dns", ())]
         try:
+            self.check_names(names)
+            # Apart from the first write: gRPC cannot end a call if that is cancelled.
+            await context.send_initial_metadata(())
             async with asyncio.timeout(max(1.0, self.deadline / 2)):
                 data = await stream.receive()
             if data is None:
@@ -276,19 +297,25 @@ class GrpcTransport(Switchboard):
                 _text(exc),
             )
             await context.abort(_code(exc), _text(exc))
-        await stream.write(self.hello(link.name))
-        await self._spawn(self._use(stream, link), name="stream")
+        await self._carry(stream, link, self.hello(link.name))
 
     # Both ends.
 
-    async def _use(self, stream: _Stream, link: Link) -> None:
+    async def _carry(self, stream: _Stream, link: Link, *first: bytes) -> None:
+        """Use a stream that was attached to its link until it ends."""
+        task = self._spawn(self._use(stream, link, first), name="stream")
+        # It may be cancelled before its first line.
+        task.add_done_callback(lambda _: self.ended(link, stream, "its stream ended"))
+        await task
+
+    async def _use(self, stream: _Stream, link: Link, first: tuple[bytes, ...]) -> None:
         """Carry envelopes both ways until either end stops."""
         self._streams[stream] = link
         works = [
             self._loop.create_task(work)
             for work in (
                 self._read(stream, link),
-                self._write(stream, link),
+                self._write(stream, link, first),
                 self._beat(stream, link),
                 stream.over.wait(),
             )
@@ -308,15 +335,23 @@ class GrpcTransport(Switchboard):
 
     async def _read(self, stream: _Stream, link: Link) -> None:
         while (data := await stream.receive()) is not None:
-            if not self.receive(link, data):
+            if not self.receive(link, stream, data):
                 return
 
-    async def _write(self, stream: _Stream, link: Link) -> None:
+    async def _write(
+        self, stream: _Stream, link: Link, first: tuple[bytes, ...]
+    ) -> None:
+        """All that is sent: gRPC takes one write at a time."""
+        for data in first:
+            await stream.write(data)
         number = 0
         while True:
             while letter := self.next_letter(link, number):
                 number = letter[0]
                 await stream.write(letter[1])
+            if stream.is_due:
+                stream.is_due = False
+                await stream.write(self.status(link))
             if self._last_words is not None:
                 await stream.write(self._last_words)
                 return
@@ -328,7 +363,8 @@ class GrpcTransport(Switchboard):
             await asyncio.sleep(self.deadline / BEATS)
             if self.is_silent(link):
                 raise ProtocolError("it is silent")
-            await stream.write(self.status(link))
+            stream.is_due = True
+            stream.more.set()
 
 
 def _code(exc: Exception | None) -> grpc.StatusCode:

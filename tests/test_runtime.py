@@ -1,0 +1,57 @@
+"""One node of a real network, where no socket is needed."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from dssfn.config import Plan
+from dssfn.node.checkpoint import Checkpoints
+from dssfn.node.runtime import WAIT_WHEN_COMPLETE, NodeTraining
+from dssfn.planning import settle
+from dssfn.shard import Shard, one_hot
+from dssfn.topology import build_topology
+from dssfn.transports import memory_network
+from dssfn.transports.grpc import PATIENCE
+
+
+def test_a_node_that_must_go_back_with_the_others_is_patient_again(tmp_path):
+    topology = build_topology("complete", 2)
+    plan = Plan(n_features=3, classes=(0, 1), n_layers=2, width=10, solver="gram")
+    plan, averaging = settle(plan, topology)
+    rng = np.random.default_rng(1)
+    T = one_hot(rng.integers(2, size=20), 2)
+    shards = [Shard(rng.normal(size=(3, 20)), T) for _ in range(2)]
+    links = [(0, 1), (1, 0)]
+
+    def train():
+        """How patient either node was when a layer was solved, and at its end."""
+        seen = {0: [], 1: []}
+
+        def one(node, transport):
+            transport.deadline, transport.patience = 1.0, 0.0
+            path = tmp_path / f"{node}.checkpoint"
+            network = NodeTraining(
+                node=node,
+                topology=topology,
+                plan=plan,
+                averaging=averaging,
+                samples=shards[node],
+                transport=transport,
+                checkpoints=Checkpoints(path, {}),
+                on_layer=lambda record: seen[node].append(transport.patience),
+            ).run()
+            seen[node].append(transport.patience)
+            return network
+
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(one, [0, 1], memory_network([[0], [1]], links)))
+        return seen
+
+    first = train()
+    (tmp_path / "1.checkpoint").unlink()
+    again = train()  # node 0 has all layers, node 1 has none
+    assert again[0] == first[0]
+    assert again[0][0] == PATIENCE
+    assert again[0][-1] == WAIT_WHEN_COMPLETE
