@@ -39,7 +39,9 @@ from dssfn.transports.grpc import (
 
 log = logging.getLogger("dssfn.node")
 
-WAIT_WHEN_COMPLETE = 2  # deadlines, for others who may still need this node
+# Deadlines that a node which is started with all layers waits for others, who may need
+# it or may have finished long ago.
+WAIT_WHEN_COMPLETE = 2
 
 
 def settled(federation: Federation) -> tuple[Plan, Averaging]:
@@ -158,6 +160,8 @@ class NodeTraining:
         self.records = {record.layer: record for record in records}
         if self.progress:
             log.info("found layers 0 to %d", len(self.progress.outputs) - 1)
+        if self.is_complete:
+            self._wait_for(WAIT_WHEN_COMPLETE)
         while True:
             try:
                 return self._attempt()
@@ -178,10 +182,9 @@ class NodeTraining:
 
     def _attempt(self) -> Network:
         """One walk from the last common layer to the end."""
-        self._set_patience()
         all_nodes = Assembly(self.node, self.topology, self.transport)
         start = self.progress = all_nodes.common_start(self.progress)
-        self._set_patience()  # others may have fewer layers
+        self._wait_for(PATIENCE)  # they are there, and may need this node to the end
         log.info("layer %d begins", 0 if start is None else len(start.outputs))
         program = train_node(
             self.samples,
@@ -213,17 +216,13 @@ class NodeTraining:
         solved = len(progress.outputs)
         records = tuple(self.records[k] for k in sorted(self.records) if k < solved)
         self.checkpoints.save(progress, records)
-        self._set_patience()
 
     def _record(self, record: LayerRecord) -> None:
         self.records[record.layer] = record
         self.on_layer(record)
 
-    def _set_patience(self) -> None:
-        """Wait less for others once there is nothing left to learn from them."""
-        transport = self.transport
-        deadlines = WAIT_WHEN_COMPLETE if self.is_complete else PATIENCE
-        transport.patience = deadlines * transport.deadline
+    def _wait_for(self, deadlines: int) -> None:
+        self.transport.patience = deadlines * self.transport.deadline
 
     def _network(self) -> Network:
         assert self.progress is not None
