@@ -25,11 +25,19 @@ from dssfn.transports import Tag
 from dssfn.transports.mpi import MPITransport, load_mpi
 
 N_RANKS, N_NUMBERS = 4, 12_500
-N_TURNS, N_ROUNDS, N_WARM = 60, 20, 3
+N_JOBS, N_TURNS, N_ROUNDS, N_WARM = 5, 60, 20, 3
 
 
 def measure_ring() -> dict[str, float]:
-    """Microseconds of both, and their ratio, measured by processes of their own."""
+    """Microseconds of both, and their ratio: of several jobs the middle one.
+
+    With more ranks than cores, how a job's ranks lie on them moves the ratio by 20 %.
+    """
+    jobs = sorted((_measure_job() for _ in range(N_JOBS)), key=lambda job: job["ratio"])
+    return jobs[N_JOBS // 2]
+
+
+def _measure_job() -> dict[str, float]:
     mpiexec = Path(sys.executable).parent / "mpiexec"
     ranks = [str(mpiexec), "-n", str(N_RANKS)]
     done = subprocess.run(
