@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import random
 import selectors
 import signal
 import socket
@@ -217,9 +218,11 @@ def write_digits(path: Path, k: int, n_nodes: int) -> None:
 
 
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as trial:
-        port: int = trial.getsockname()[1]
-        return port
+    """A port that nobody has, and that no outgoing connection is given meanwhile."""
+    while True:
+        port = random.randrange(15_000, 32_000)
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 class Proxy:

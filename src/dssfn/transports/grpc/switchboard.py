@@ -226,7 +226,8 @@ class Switchboard:
                 continue
             has_left = link.has_finished or link.gave_up
             if has_left and now - link.lost_since > self.deadline:
-                raise PeerTimeout(f"Node {link.name} has left: {link.goodbye}.")
+                words = (link.goodbye or "").rstrip(".")
+                raise PeerTimeout(f"Node {link.name} has left: {words}.")
             away = now - max(link.lost_since, began)
             if away > self.patience:
                 raise PeerTimeout(
