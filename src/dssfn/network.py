@@ -150,11 +150,7 @@ class Network:
 
     def scores(self, X: Array) -> Array:
         """Predicted targets (Q, J) of the samples in the columns of X (P, J)."""
-        if X.ndim != 2 or len(X) != self.plan.n_features:
-            raise DataError(
-                f"`X` must have {self.plan.n_features} features, got shape {X.shape}."
-            )
-        self._check_size(X)
+        self.check_samples(X)
         scores: Array = np.empty((self.plan.n_outputs, X.shape[1]))
         for start in range(0, X.shape[1], CHUNK):
             columns = slice(start, start + CHUNK)
@@ -163,7 +159,10 @@ class Network:
         return scores
 
     def staged_scores(self, X: Array) -> Iterator[Array]:
-        """The predicted targets after layer 0, 1, .., L: what each depth would say."""
+        """The predicted targets after layer 0, 1, .., L: what each depth would say.
+
+        All columns are taken at once and as they are: see `check_samples`.
+        """
         plan = self.plan
         Y = inputs(plan, X, self.shift, self.scale)
         for layer, O in enumerate(self.outputs):
@@ -172,8 +171,12 @@ class Network:
             if layer < plan.n_layers:
                 Y = grow(plan, layer, scores, Y)
 
-    def _check_size(self, X: Array) -> None:
-        """Refuse values whose squares overflow; NaN is refused with them."""
+    def check_samples(self, X: Array) -> None:
+        """Refuse a wrong number of features, NaN, and values whose squares overflow."""
+        if X.ndim != 2 or len(X) != self.plan.n_features:
+            raise DataError(
+                f"`X` must have {self.plan.n_features} features, got shape {X.shape}."
+            )
         fits = np.abs(X) < LARGEST * self.scale[:, None]
         if not fits.all():
             feature, sample = np.argwhere(~fits)[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from typing import Any, NoReturn, ParamSpec, TypeVar
@@ -68,9 +69,22 @@ def _drop_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+# A line break is never part of a JSON string, so these are lists of numbers alone.
+_NUMBERS = re.compile(r"\[\n\s*([-+.\deE]+(?:,\n\s*[-+.\deE]+)*)\n\s*\]")
+
+
 def to_json(value: Any) -> str:
-    """Strict JSON, without NaN or infinity."""
-    return json.dumps(value, indent=2, allow_nan=False) + "\n"
+    """Strict JSON, without NaN or infinity; a list of numbers takes one line.
+
+    >>> print(to_json({"edges": [[0, 1]]}), end="")
+    {
+      "edges": [
+        [0, 1]
+      ]
+    }
+    """
+    text = json.dumps(value, indent=2, allow_nan=False) + "\n"
+    return _NUMBERS.sub(lambda found: f"[{' '.join(found[1].split())}]", text)
 
 
 def print_json(value: Any) -> None:

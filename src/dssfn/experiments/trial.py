@@ -16,6 +16,8 @@ from dssfn.ball import TINY
 from dssfn.config import Plan
 from dssfn.datasets import Dataset, ShardFiles, partition
 from dssfn.errors import DataError
+from dssfn.experiments.details import confusion_of, graph_of, held_by
+from dssfn.experiments.rows import made_by
 from dssfn.network import CHUNK, Network
 from dssfn.shard import Pooled, Samples, Shard, divide, one_hot
 from dssfn.simulator import Simulation, Traffic, simulate
@@ -179,7 +181,8 @@ def figures_of(
     start : float
         When all began, by `time.perf_counter`.
     """
-    last = result.history[-1]
+    last, settled = result.history[-1], result.networks[0].plan
+    shards, topology = experiment.shards, experiment.topology
     return {
         "data": experiment.name,
         "n_train": n_train,
@@ -187,33 +190,54 @@ def figures_of(
         "train_accuracy": last.train_accuracy,
         "test_accuracy": _share_of_equal(tested.predicted, tested.labels),
         "train_error_db": last.train_error_db,
-        "layers": _layers(result),
-        "communication": {"consensus": result.consensus, **asdict(result.traffic)},
+        "layers": _layers(result, tested),
+        "communication": {
+            "consensus": result.consensus,
+            **asdict(result.traffic),
+            "before_layers": _sent(result.traffic_by_layer.get(-1, Traffic())),
+        },
         "equivalence": equivalence,
+        "graph": graph_of(topology, settled.tol),
+        "held": held_by(shards, topology.n_nodes),
+        "confusion": confusion_of(tested.labels, tested.predicted),
         "seconds": {
             "total": time.perf_counter() - start,
             "training": result.seconds,
         },
-        "settings": settings_of(experiment, result.networks[0].plan),
+        "settings": settings_of(experiment, settled),
+        "made_by": made_by(),
     }
 
 
 class Tested(NamedTuple):
-    """Predicted and true class numbers of the test samples."""
+    """Class numbers of the test samples.
+
+    Parameters
+    ----------
+    predicted, labels : arrays of shape (J,)
+        What the network says, and what is true.
+    correct : array of shape (L + 1,)
+        How many would be right after each layer.
+    """
 
     predicted: NDArray[np.intp]
     labels: NDArray[np.intp]
+    correct: NDArray[np.intp]
 
 
 def predict_test(network: Network, test: Samples | None) -> Tested:
     """Let a network predict the classes of the test samples, if there are any."""
-    pairs = [
-        (network.scores(X).argmax(axis=0), T.argmax(axis=0))
-        for X, T in (test.chunks(CHUNK) if test else ())
-    ]
-    empty = np.empty(0, dtype=np.intp)
-    predicted, labels = zip(*pairs, strict=True) if pairs else ([empty], [empty])
-    return Tested(np.concatenate(predicted), np.concatenate(labels))
+    predicted, labels = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)]
+    correct = np.zeros(len(network.outputs), dtype=np.intp)
+    for X, T in test.chunks(CHUNK) if test else ():
+        network.check_samples(X)
+        truth = T.argmax(axis=0)
+        for layer, scores in enumerate(network.staged_scores(X)):
+            says = scores.argmax(axis=0)
+            correct[layer] += np.count_nonzero(says == truth)
+        predicted.append(says)
+        labels.append(truth)
+    return Tested(np.concatenate(predicted), np.concatenate(labels), correct)
 
 
 def _share_of_equal(a: NDArray[np.intp], b: NDArray[np.intp]) -> float | None:
@@ -257,7 +281,7 @@ def _against_one_place(
     central = best.networks[0]
     distance = float(np.linalg.norm(network.output - central.output))
     size = float(np.linalg.norm(central.output)) or 1.0  # nothing can be learned
-    there, _ = predict_test(central, experiment.test)
+    there = predict_test(central, experiment.test).predicted
     return {
         "central_difference": distance / size,
         "prediction_agreement": _share_of_equal(there, predicted),
@@ -268,8 +292,17 @@ def _against_one_place(
     }
 
 
-def _layers(result: Simulation) -> list[dict[str, Any]]:
+def _layers(result: Simulation, tested: Tested) -> list[dict[str, Any]]:
+    n_test = len(tested.labels)
     return [
-        {**asdict(record), "rounds": result.traffic_by_layer[record.layer].rounds}
-        for record in result.history
+        {
+            **asdict(record),
+            "test_accuracy": int(correct) / n_test if n_test else None,
+            **_sent(result.traffic_by_layer[record.layer]),
+        }
+        for record, correct in zip(result.history, tested.correct, strict=True)
     ]
+
+
+def _sent(traffic: Traffic) -> dict[str, int]:
+    return {"rounds": traffic.rounds, "bytes_total": traffic.bytes_total}
