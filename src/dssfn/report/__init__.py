@@ -1,1 +1,1 @@
-"""What people look at: tables, figures and pages, from plain figures."""
+"""A training as a page: reads what a command wrote, knows nothing of training."""

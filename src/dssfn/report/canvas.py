@@ -1,0 +1,201 @@
+"""What all figures share: size, colours, and how they become SVG and PNG.
+
+How this works. A figure is drawn once, in the colours of paper. Each of them stands for
+a role (ink, a grid line, a series), so in the SVG of a page every colour is replaced by
+a CSS variable of that name, and the page decides about light and dark. Letters stay
+text and take the page's font.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from dssfn.errors import InputError
+
+try:
+    import matplotlib
+    from matplotlib.axes import Axes
+    from matplotlib.collections import LineCollection
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+except ImportError as exc:
+    raise InputError(
+        "The report needs matplotlib. Install it with: pip install 'dssfn[report]'"
+    ) from exc
+
+__all__ = [
+    "FIRST",
+    "GRID",
+    "INK",
+    "MUTED",
+    "QUIET",
+    "SECOND",
+    "SMALL",
+    "SURFACE",
+    "TEXT",
+    "WIDTH",
+    "Axes",
+    "Drawing",
+    "FuncFormatter",
+    "LineCollection",
+    "LogLocator",
+    "MaxNLocator",
+    "NullFormatter",
+    "Rectangle",
+    "bare",
+    "finish",
+    "new_axes",
+    "style",
+]
+
+# Okabe and Ito's blue and vermilion, which all eyes tell apart; the rest is grey.
+COLOURS = {
+    "ink": "#1d2126",
+    "muted": "#5d6670",
+    "grid": "#e2e5e9",
+    "quiet": "#aab2bb",
+    "surface": "#fefefe",
+    "first": "#0069a8",
+    "second": "#b54900",
+}
+INK, MUTED, GRID = COLOURS["ink"], COLOURS["muted"], COLOURS["grid"]
+QUIET, SURFACE = COLOURS["quiet"], COLOURS["surface"]
+FIRST, SECOND = COLOURS["first"], COLOURS["second"]
+
+FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
+WIDTH = 340  # points: what a phone shows at its own size
+TEXT, SMALL = 10.5, 9.5  # points
+DOTS_PER_INCH = 220
+
+_STYLE: dict[Any, Any] = {
+    "svg.hashsalt": "dssfn",
+    "svg.fonttype": "none",
+    "font.family": "DejaVu Sans",  # comes with matplotlib: the same everywhere
+    "font.size": TEXT,
+    "axes.edgecolor": QUIET,
+    "axes.labelcolor": MUTED,
+    "axes.labelsize": TEXT,
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.unicode_minus": True,
+    "axes.axisbelow": True,
+    "axes.facecolor": "none",
+    "figure.facecolor": SURFACE,
+    "savefig.facecolor": SURFACE,
+    "text.color": INK,
+    "xtick.color": QUIET,
+    "ytick.color": QUIET,
+    "xtick.labelcolor": MUTED,
+    "ytick.labelcolor": MUTED,
+    "xtick.labelsize": TEXT,
+    "ytick.labelsize": TEXT,
+    "grid.color": GRID,
+    "grid.linewidth": 0.8,
+    "lines.linewidth": 2.0,
+    "legend.frameon": False,
+    "legend.fontsize": TEXT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A finished figure.
+
+    Parameters
+    ----------
+    name : str
+        Of its files, and of its place on the page.
+    label : str
+        What it shows, for those who do not see it.
+    svg : str
+        A file of its own, in the colours of paper.
+    png : bytes
+    inline : str
+        The same as a part of a page, in the page's colours.
+    width : int
+        Points at which its letters have their size.
+    """
+
+    name: str
+    label: str
+    svg: str = field(repr=False)
+    png: bytes = field(repr=False)
+    inline: str = field(repr=False)
+    width: int
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it is wider than others."""
+        return self.width > WIDTH
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Our settings and matplotlib's defaults, whatever the user's files say."""
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        # A label's letter may be missing in the font of the PNG: a box stands for it.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        warnings.filterwarnings("ignore", message="Matplotlib currently does not")
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_STYLE)
+        yield
+
+
+def new_axes(height: float, *, width: float = WIDTH) -> Axes:
+    """Axes on a figure of a size in points."""
+    figure = Figure(figsize=(width / 72, height / 72), layout="constrained")
+    axes = figure.add_subplot()
+    axes.tick_params(length=0, pad=5)
+    return axes
+
+
+def bare(axes: Axes) -> None:
+    """Take off everything but what is drawn."""
+    axes.set_axis_off()
+
+
+def finish(axes: Axes, name: str, label: str) -> Drawing:
+    """Turn axes into a drawing; the same axes always give the same files."""
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    png, text = io.BytesIO(), io.StringIO()
+    figure.savefig(png, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
+    nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    figure.savefig(text, format="svg", metadata=nothing)
+    svg = _own_fonts(text.getvalue())
+    width = round(figure.get_figwidth() * 72)
+    return Drawing(name, label, svg, png.getvalue(), _inline(svg, name), width)
+
+
+def _own_fonts(svg: str) -> str:
+    return _in_tags(
+        svg, lambda tag: re.sub(r"'?DejaVu Sans'?(, sans-serif)?", FONTS, tag)
+    )
+
+
+def _inline(svg: str, name: str) -> str:
+    """The SVG as a part of a page: no head, own ids, the page's font and colours."""
+    body = svg[svg.index("<svg") :]
+    body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
+    body = re.sub(r"<style.*?</style>", "", body, count=1, flags=re.DOTALL)
+
+    def adapted(tag: str) -> str:
+        tag = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", tag)
+        for role, colour in COLOURS.items():
+            tag = tag.replace(colour, f"var(--{role})")
+        return tag.replace(FONTS, "var(--sans)")
+
+    return _in_tags(body, adapted)
+
+
+def _in_tags(svg: str, change: Callable[[str], str]) -> str:
+    """Change the tags and leave what is between them: labels are the user's."""
+    return re.sub(r"<[^>]+>", lambda tag: change(tag[0]), svg)

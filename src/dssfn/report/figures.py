@@ -1,0 +1,300 @@
+"""The figures of a report, drawn from what `result.json` holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dssfn.report.canvas import (
+    FIRST,
+    INK,
+    MUTED,
+    QUIET,
+    SECOND,
+    SMALL,
+    SURFACE,
+    Axes,
+    Drawing,
+    FuncFormatter,
+    LineCollection,
+    LogLocator,
+    MaxNLocator,
+    NullFormatter,
+    bare,
+    finish,
+    new_axes,
+    style,
+)
+from dssfn.report.layout import positions
+from dssfn.report.matrices import draw_confusion, draw_held
+from dssfn.report.words import (
+    amount,
+    count,
+    percent,
+    plural,
+    power,
+    size,
+    small,
+    unit_of,
+)
+
+Result = Mapping[str, Any]
+LARGEST_DRAWN = 400  # nodes
+LARGEST_NUMBERED = 32
+MOST_BARS_WITH_FIGURES = 6
+ROUNDING = 2.2e-16  # of a double
+
+
+def draw_all(result: Result) -> dict[str, Drawing]:
+    """Every figure that the result has the numbers for, by name."""
+    drawn = {}
+    with style():
+        for draw in _DRAWERS:
+            drawing = draw(result)
+            if drawing is not None:
+                drawn[drawing.name] = drawing
+    return drawn
+
+
+def draw_graph(result: Result) -> Drawing | None:
+    """Nodes and links."""
+    graph, settings = result.get("graph") or {}, result["settings"]
+    edges, n_nodes = graph.get("edges"), settings["n_nodes"]
+    if not edges or n_nodes > LARGEST_DRAWN:
+        return None
+    points = positions(n_nodes, edges, settings["topology"])
+    (left, low), (right, high) = points.min(axis=0) - 0.13, points.max(axis=0) + 0.13
+    axes = new_axes(float(np.clip(340 * (high - low) / (right - left), 60, 310)))
+    bare(axes)
+    axes.set_aspect("equal")
+    axes.set_xlim(left, right)
+    axes.set_ylim(low, high)
+    links = LineCollection(
+        [points[list(edge)] for edge in edges],
+        colors=QUIET,
+        linewidths=1.1 if len(edges) < 200 else 0.5,
+        zorder=1,
+    )
+    axes.add_collection(links)
+    _draw_nodes(axes, points)
+    label = f"Graph: {plural(n_nodes, 'node')}, {plural(len(edges), 'link')}."
+    return finish(axes, "graph", label)
+
+
+def _draw_nodes(axes: Axes, points: Any) -> None:
+    numbered = len(points) <= LARGEST_NUMBERED
+    area = 300 if len(points) <= 16 else 190 if numbered else 40
+    if len(points) > 100:
+        area = 14
+    axes.scatter(
+        points[:, 0],
+        points[:, 1],
+        s=area,
+        color=FIRST,
+        edgecolors=SURFACE,
+        linewidths=1.5,
+        zorder=2,
+    )
+    for node, (x, y) in enumerate(points if numbered else ()):
+        axes.text(
+            x, y, str(node), color=SURFACE, size=SMALL, ha="center",
+            va="center_baseline",
+        )  # fmt: skip
+
+
+def draw_cost(result: Result) -> Drawing | None:
+    """Cost per layer, on a logarithmic scale."""
+    layers = [row["layer"] for row in result["layers"] if row["cost"] > 0]
+    costs = [row["cost"] for row in result["layers"] if row["cost"] > 0]
+    if not costs:
+        return None
+    axes = new_axes(220)
+    axes.semilogy(layers, costs, "o-", color=FIRST, markersize=5)
+    _layer_axis(axes, layers)
+    _log_axis(axes, min(costs), max(costs))
+    axes.set_ylabel("cost")
+    for x, y, offset, side in (
+        (layers[0], costs[0], (0, 8), "left"),
+        (layers[-1], costs[-1], (0, -15), "right"),
+    )[: len(costs)]:
+        axes.annotate(
+            amount(y), (x, y), offset, textcoords="offset points", ha=side, color=INK,
+        )  # fmt: skip
+    label = (
+        f"Cost by layer, on a logarithmic scale: from {amount(costs[0])} at layer "
+        f"{layers[0]} to {amount(costs[-1])} at layer {layers[-1]}."
+    )
+    return finish(axes, "cost", label)
+
+
+def _layer_axis(axes: Axes, layers: Sequence[int]) -> None:
+    axes.set_xlabel("layer")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=10))
+    axes.set_xlim(layers[0] - 0.35, layers[-1] + 0.35)
+    axes.grid(axis="y")
+    axes.spines["left"].set_visible(False)
+
+
+def _log_axis(axes: Axes, lowest: float, highest: float) -> None:
+    """Powers of ten; steps between them too where there are few."""
+    few = highest / lowest < 100
+    fine = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if highest / lowest < 6 else (1.0, 2.0, 5.0)
+    room = max(highest / lowest, 4.0) ** 0.12
+    axes.set_ylim(lowest / room**1.3, highest * room)
+    axes.yaxis.set_major_locator(LogLocator(subs=fine if few else (1.0,), numticks=8))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: _power_or_number(y)))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.tick_params(which="minor", length=0)
+
+
+def _power_or_number(value: float) -> str:
+    if 1e-3 < value < 1e5:
+        return f"{value:,.6g}"
+    exponent = int(np.floor(np.log10(value) + 1e-9))
+    digit = round(value / 10.0**exponent)
+    return power(exponent) if digit == 1 else f"{digit} × {power(exponent)}"
+
+
+def draw_accuracy(result: Result) -> Drawing | None:
+    """Accuracy per layer, on the training and the test samples."""
+    rows = result["layers"]
+    layers = [row["layer"] for row in rows]
+    series = {
+        "training samples": ([row["train_accuracy"] for row in rows], FIRST, "o-"),
+        "test samples": ([row.get("test_accuracy") for row in rows], SECOND, "s--"),
+    }
+    axes, told = new_axes(220), []
+    for name, (shares, colour, mark) in series.items():
+        if None in shares:
+            continue
+        axes.plot(
+            layers, [100 * share for share in shares], mark, color=colour,
+            markersize=5, label=name,
+        )  # fmt: skip
+        told.append(f"{percent(shares[0])} to {percent(shares[-1])} of the {name}")
+    _layer_axis(axes, layers)
+    low, high = axes.get_ylim()
+    axes.set_ylim(max(low, 0), min(high, 101))
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g} %"))
+    axes.legend(
+        loc="lower left", bbox_to_anchor=(0, 1), ncols=2, handlelength=2.4, borderpad=0
+    )
+    label = f"Accuracy from layer {layers[0]} to {layers[-1]}: {'; '.join(told)}."
+    return finish(axes, "accuracy", label)
+
+
+def draw_traffic(result: Result) -> Drawing | None:
+    """Bytes over all links, layer by layer and before the first."""
+    rows = result["layers"]
+    if not rows or "bytes_total" not in rows[0]:
+        return None
+    before = result["communication"].get("before_layers", {}).get("bytes_total", 0)
+    names = [*(["start"] if before else []), *(str(row["layer"]) for row in rows)]
+    sizes = [*([before] if before else []), *(row["bytes_total"] for row in rows)]
+    if not any(sizes):
+        return None
+    unit, step = unit_of(max(sizes))
+    axes = new_axes(220)
+    places = np.arange(len(sizes))
+    axes.bar(places, [value / step for value in sizes], width=0.62, color=FIRST)
+    if len(sizes) <= MOST_BARS_WITH_FIGURES:
+        for place, value in zip(places, sizes, strict=True):
+            axes.annotate(
+                size(value), (place, value / step), (0, 4),
+                textcoords="offset points", ha="center", size=SMALL,
+            )  # fmt: skip
+    every = -(-len(names) // 12)
+    axes.set_xticks(places[::every], names[::every])
+    axes.set_xlabel("layer")
+    axes.set_ylabel(f"{unit} over all links")
+    axes.grid(axis="y")
+    axes.spines["left"].set_visible(False)
+    axes.margins(y=0.12)
+    label = f"Bytes sent by layer: {size(sum(sizes))} in all, at most "
+    return finish(axes, "traffic", label + f"{size(max(sizes))} in one layer.")
+
+
+def draw_averaging(result: Result) -> Drawing | None:
+    """Rounds of one average, by scheme; the one that was used stands out."""
+    schemes = (result.get("graph") or {}).get("averaging")
+    if not schemes or not any(one["rounds"] for one in schemes.values()):
+        return None
+    used, n_nodes = result["communication"]["consensus"], result["settings"]["n_nodes"]
+    axes = new_axes(44 * len(schemes) + 12)
+    bare(axes)
+    rounds = {name: one["rounds"] for name, one in schemes.items()}
+    longest = max(rounds.values())
+    for row, (name, one) in enumerate(schemes.items()):
+        colour = FIRST if name == used else QUIET
+        axes.barh(-row, longest, height=0.24, color=colour, alpha=0.14)
+        axes.barh(-row, one["rounds"], height=0.24, color=colour)
+        title = f"{name} (used here)" if name == used else name
+        axes.text(0, 0.22 - row, title, va="bottom", color=INK)
+        told = f"{plural(one['rounds'], 'round')}, "
+        told += f"{count(one['messages'] / n_nodes)} messages a node"
+        axes.text(longest, 0.22 - row, told, va="bottom", ha="right", color=MUTED)
+    axes.set_xlim(0, longest)
+    axes.set_ylim(0.2 - len(rounds) + 0.6, 0.75)
+    label = "Rounds of one average: " + ", ".join(
+        f"{name} {count(number)}" for name, number in rounds.items()
+    )
+    return finish(axes, "averaging", label + f". Used here: {used}.")
+
+
+def draw_equivalence(result: Result) -> Drawing | None:
+    """How far models and costs are apart, on a logarithmic scale."""
+    names = {
+        "node_spread": "between two nodes",
+        "central_difference": "to one machine with all data",
+        "layer_cost_gap": "cost of a layer, to one machine",
+    }
+    found = {
+        told: result["equivalence"][name]
+        for name, told in names.items()
+        if result["equivalence"].get(name) is not None
+    }
+    if not any(found.values()):
+        return None
+    axes = new_axes(48 * len(found) + 44)
+    for row, (told, value) in enumerate(found.items()):
+        _draw_distance(axes, -row, told, value)
+    axes.set_xscale("log")
+    axes.set_xlim(1e-17, max(3.0, *(3 * value for value in found.values())))
+    axes.set_ylim(0.45 - len(found), 0.75)
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    axes.xaxis.set_major_locator(LogLocator(numticks=6))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: _power_or_number(x)))
+    axes.tick_params(which="minor", length=0)
+    axes.set_xlabel("relative difference (small mark: one rounding)")
+    label = "Relative differences: " + "; ".join(
+        f"{told} {small(value)}" for told, value in found.items()
+    )
+    return finish(axes, "equivalence", label + ".")
+
+
+def _draw_distance(axes: Axes, y: float, told: str, value: float) -> None:
+    right = axes.get_yaxis_transform()  # x in parts of the axis
+    axes.plot([1e-17, max(value, 1e-17)], [y, y], color=FIRST, alpha=0.35)
+    axes.plot([ROUNDING] * 2, [y - 0.12, y + 0.12], color=MUTED, linewidth=1)
+    if value > 0:
+        axes.plot([value], [y], "o", color=FIRST, markersize=7)
+    axes.text(0.005, y + 0.2, told, va="bottom", color=INK, transform=right)
+    shown = small(value) if value else "0: equal to the last bit"
+    axes.text(1, y + 0.2, shown, va="bottom", ha="right", color=MUTED, transform=right)
+
+
+_DRAWERS: tuple[Callable[[Result], Drawing | None], ...] = (
+    draw_graph,
+    draw_held,
+    draw_averaging,
+    draw_cost,
+    draw_accuracy,
+    draw_confusion,
+    draw_traffic,
+    draw_equivalence,
+)
+NAMES = tuple(draw.__name__.removeprefix("draw_") for draw in _DRAWERS)

@@ -1,0 +1,152 @@
+"""Numbers and labels as a person reads them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+LONGEST = 60  # letters of a label
+NONE = "–"
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_NARROW = "\u202f"  # a narrow space that does not break: between number and unit
+
+
+def clean(label: object, longest: int = LONGEST) -> str:
+    """A label that any file can hold: printable, and not too long.
+
+    >>> clean("a\\x00b"), clean("abcdef", 4)
+    ('a\ufffdb', 'abc…')
+    """
+    text = "".join(c if c.isprintable() else "\ufffd" for c in str(label))
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def percent(share: float | None) -> str:
+    """A share of one, in percent.
+
+    >>> percent(0.98)
+    '98.00\u202f%'
+    """
+    return NONE if share is None else f"{100 * share:.2f}{_NARROW}%"
+
+
+def count(number: float) -> str:
+    """A whole number.
+
+    >>> count(1347)
+    '1,347'
+    """
+    return f"{number:,.0f}"
+
+
+def decibel(value: float) -> str:
+    """A level, with a true minus.
+
+    >>> decibel(-23.456)
+    '−23.46\u202fdB'
+    """
+    return f"{value:.2f}{_NARROW}dB".replace("-", "−")
+
+
+def power(exponent: int) -> str:
+    """A power of ten.
+
+    >>> power(-12)
+    '10⁻¹²'
+    """
+    return "10" + str(exponent).translate(_SUPERSCRIPTS)
+
+
+def small(value: float | None) -> str:
+    """A number of any size, to two digits.
+
+    >>> small(3.2754e-12), small(0.95), small(0.0)
+    ('3.3 × 10⁻¹²', '0.95', '0')
+    """
+    if value is None:
+        return NONE
+    if value == 0 or 0.01 <= abs(value) < 1000:
+        return f"{value:.2g}" if abs(value) < 100 else f"{value:.0f}"
+    if not math.isfinite(value):
+        return str(value)
+    digits, exponent = f"{value:.1e}".split("e")
+    return f"{digits} × {power(int(exponent))}".replace("-", "−")
+
+
+def amount(value: float) -> str:
+    """A number to about five digits.
+
+    >>> amount(10413.7), amount(6.0780268), amount(0.0), amount(1.5e9)
+    ('10,414', '6.0780', '0', '1.5 × 10⁹')
+    """
+    if value == 0 or not 1e-3 <= abs(value) < 1e7:
+        return small(value)
+    whole = math.floor(math.log10(abs(value))) + 1
+    return f"{value:,.{min(max(5 - whole, 0), 5)}f}".replace("-", "−")
+
+
+def unit_of(n_bytes: float) -> tuple[str, int]:
+    """The unit that fits a size, and its bytes.
+
+    >>> unit_of(12_300_000)
+    ('MB', 1000000)
+    """
+    units = ["B", "kB", "MB", "GB", "TB"]
+    step = 0 if n_bytes < 1000 else min(int(math.log10(n_bytes) / 3 + 1e-9), 4)
+    return units[step], 1000**step
+
+
+def size(n_bytes: float) -> str:
+    """A size with the unit that fits.
+
+    >>> size(220_752_000)
+    '221\u202fMB'
+    """
+    unit, step = unit_of(n_bytes)
+    return f"{_digits(n_bytes / step)}{_NARROW}{unit}"
+
+
+def _digits(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def seconds(value: float) -> str:
+    """A time with the unit that fits.
+
+    >>> seconds(1.04), seconds(192)
+    ('1.0\u202fs', '3\u202fmin 12\u202fs')
+    """
+    if value < 60:
+        return f"{value:.1f}{_NARROW}s"
+    minutes, rest = divmod(round(value), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours}{_NARROW}h {minutes}{_NARROW}min"
+    return f"{minutes}{_NARROW}min {rest}{_NARROW}s"
+
+
+def plural(number: int, one: str, many: str | None = None) -> str:
+    """A number of things.
+
+    >>> plural(1, "node"), plural(10, "node")
+    ('1 node', '10 nodes')
+    """
+    return f"{count(number)} {one if number == 1 else many or one + 's'}"
+
+
+def setting(value: Any) -> str:
+    """A setting as it is written.
+
+    >>> setting(True), setting(None), setting(0.02), setting([1, 2])
+    ('yes', '–', '0.02', '1, 2')
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None:
+        return NONE
+    if isinstance(value, float):
+        return f"{value:g}" if 1e-3 <= abs(value) < 1e6 or not value else small(value)
+    if isinstance(value, list | tuple):
+        shown = ", ".join(clean(one, 24) for one in value[:12])
+        return f"{shown}, … ({len(value)})" if len(value) > 12 else shown
+    return clean(value)
