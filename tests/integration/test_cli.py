@@ -66,6 +66,7 @@ def test_the_demo_leaves_what_it_says(trained):
     assert rows == figures["layers"]
     assert json.loads((folder / "result.json").read_text()) == figures
     names = {"model.safetensors", "layers.jsonl", "result.json", "test.csv"}
+    names |= {"report.html", "figures"}
     assert {path.name for path in folder.iterdir()} == names
 
 

@@ -12,6 +12,7 @@ from dssfn._atomic import write_atomically
 from dssfn.cli.display import layer_progress, show_layers, show_summary
 from dssfn.cli.outcome import print_json, screen
 from dssfn.cli.outfolder import MODEL_FILE, out_folder, write_outcome
+from dssfn.cli.report import try_to_report
 from dssfn.datasets import Dataset, load_dataset
 from dssfn.experiments.trial import divided, make_plan, run_experiment
 from dssfn.presets import resolve
@@ -50,12 +51,15 @@ def demo(
         write_atomically(out / TEST_FILE, _csv(data).encode())
     if json:
         print_json(outcome.figures)
+        try_to_report(outcome.figures, out, quiet=True)
         return
     show_layers(outcome.figures)
     show_summary(outcome.figures)
     model, test = out / MODEL_FILE, out / TEST_FILE
+    screen.print(f"\nThe model is in {model}, unseen images in {test}", soft_wrap=True)
+    try_to_report(outcome.figures, out)
     screen.print(
-        f"\nThe model is in {model}, unseen images in {test}. Next:\n"
+        "Next:\n"
         f"  dssfn info {model}\n"
         f"  dssfn evaluate {model} {test} --target {TARGET}",
         soft_wrap=True,

@@ -16,6 +16,7 @@ from dssfn.cli.federation import certificate, init
 from dssfn.cli.model import evaluate, info, predict
 from dssfn.cli.outcome import plain_errors
 from dssfn.cli.reproduce import reproduce
+from dssfn.cli.report import report
 from dssfn.cli.simulate import simulate
 from dssfn.cli.topology import topology
 
@@ -43,6 +44,7 @@ app.command(
         "--layers 5 --width 200 --check-equivalence"
     )
 )(plain_errors(simulate))
+app.command(epilog=_example("dssfn report dssfn-demo"))(plain_errors(report))
 app.command(epilog=_example("dssfn topology --nodes 20 --degree 4"))(
     plain_errors(topology)
 )

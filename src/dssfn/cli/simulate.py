@@ -10,6 +10,7 @@ import typer
 
 from dssfn.cli.display import layer_progress, show_outcome
 from dssfn.cli.outfolder import out_folder, write_outcome
+from dssfn.cli.report import try_to_report
 from dssfn.config import PRECISIONS, SCHEMES, SOLVERS, bytes_of
 from dssfn.datasets import (
     KNOWN_NAMES,
@@ -147,7 +148,7 @@ def simulate(
         _option("Train in one place too and compare.", OUTPUT, "--check-equivalence"),
     ] = False,
     out: Annotated[
-        Path | None, _option("Folder for the model, figures and layers.", OUTPUT)
+        Path | None, _option("Folder for the model, figures and report.", OUTPUT)
     ] = None,
     json: Annotated[
         bool, _option("Print one JSON object, nothing else.", OUTPUT, "--json")
@@ -195,6 +196,8 @@ def simulate(
         if out is not None:
             write_outcome(outcome, out)
     show_outcome(outcome, out, as_json=json)
+    if out is not None:
+        try_to_report(outcome.figures, out, quiet=json)
 
 
 def read_topology(name: str, nodes: int, degree: int | None, seed: int) -> Topology:

@@ -1,0 +1,78 @@
+"""A training's figures as `result.json` holds them, without training."""
+
+from __future__ import annotations
+
+
+def sample_result(classes=("a", "b", "c"), *, n_nodes=5, n_layers=3):
+    """Figures of a made-up training; every class is once taken for the next."""
+    Q = len(classes)
+    ring = [[i, i + 1] for i in range(n_nodes - 1)] + [[0, n_nodes - 1]]
+    right = [[q, q, 10] for q in range(Q)]
+    wrong = [[q, (q + 1) % Q, 1 + q % 3] for q in range(Q)]
+    n_test = sum(entry[2] for entry in right + wrong)
+    layers = [
+        {
+            "layer": layer,
+            "cost": 100.0 / 3**layer,
+            "train_error_db": -5.0 * (layer + 1),
+            "train_accuracy": 0.9 + 0.02 * layer,
+            "iterations": 1,
+            "test_accuracy": 0.85 + 0.02 * layer,
+            "rounds": 4,
+            "bytes_total": 1000 * (layer + 1),
+        }
+        for layer in range(n_layers + 1)
+    ]
+    return {
+        "data": "sample",
+        "n_train": 100,
+        "n_test": n_test,
+        "train_accuracy": layers[-1]["train_accuracy"],
+        "test_accuracy": 10 * Q / n_test,
+        "train_error_db": layers[-1]["train_error_db"],
+        "layers": layers,
+        "communication": {
+            "consensus": "exact",
+            "rounds": 4 * len(layers) + 8,
+            "scalars_per_node": 12_345,
+            "bytes_total": sum(row["bytes_total"] for row in layers) + 500,
+            "before_layers": {"rounds": 8, "bytes_total": 500},
+        },
+        "equivalence": {
+            "node_spread": 1.7e-11,
+            "central_difference": 3.3e-12,
+            "prediction_agreement": 1.0,
+            "layer_cost_gap": 2.5e-14,
+        },
+        "graph": {
+            "n_edges": len(ring),
+            "edges": ring,
+            "diameter": n_nodes // 2,
+            "contraction": 0.87,
+            "tol": 1e-12,
+            "averaging": {
+                "gossip": {"rounds": 203, "messages": 4060},
+                "chebyshev": {"rounds": 45, "messages": 900},
+                "exact": {"rounds": 5, "messages": 100},
+                "tree": {"rounds": 10, "messages": 18},
+            },
+        },
+        "held": [[20 * (q % n_nodes == m) for q in range(Q)] for m in range(n_nodes)],
+        "confusion": sorted(right + wrong),
+        "seconds": {"total": 1.0, "training": 0.5},
+        "settings": {
+            "n_nodes": n_nodes,
+            "topology": "circular",
+            "partition": "by-class",
+            "n_features": 4,
+            "classes": list(classes),
+            "feature_names": None,
+            "n_layers": n_layers,
+            "width": 30,
+            "solver": "gram",
+            "n_iter": 100,
+            "latency": 0.02,
+            "seed": 0,
+        },
+        "made_by": {"dssfn": "0.1.0", "python": "3.11"},
+    }

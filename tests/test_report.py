@@ -1,0 +1,264 @@
+from __future__ import annotations
+
+import re
+import sys
+from html.parser import HTMLParser
+from importlib.resources import files
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from dssfn.cli.main import app
+from dssfn.cli.report import try_to_report
+from dssfn.report.canvas import COLOURS
+from dssfn.report.figures import NAMES, draw_all
+from dssfn.report.layout import positions
+from dssfn.report.page import make_page
+from dssfn.topology import KINDS, build_topology
+from tests.report_sample import sample_result
+
+NASTY = ["<script>alert(1)</script>", "$x^{2$", 'id="a"', "#0069a8", "a\x00\ud800\n数"]
+
+
+class Outline(HTMLParser):
+    """Tags with their attributes, and all words."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.words = [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+    def all(self, tag):
+        return [attrs for name, attrs in self.tags if name == tag]
+
+
+def page_of(result):
+    return make_page(result, draw_all(result))
+
+
+def without(result, *names):
+    return {name: value for name, value in result.items() if name not in names}
+
+
+@pytest.fixture(scope="module")
+def page():
+    return page_of(sample_result())
+
+
+def test_every_figure_is_on_the_page_with_words_for_those_who_do_not_see_it(page):
+    outline = Outline(page)
+    assert {figure["id"] for figure in outline.all("figure")} == set(NAMES)
+    for svg in outline.all("svg"):
+        assert svg["role"] == "img"
+        assert len(svg["aria-label"]) > 20
+
+
+def test_every_table_says_what_its_columns_are(page):
+    outline = Outline(page)
+    assert len(outline.all("caption")) == len(outline.all("table")) > 5
+    assert all(cell["scope"] in ("col", "row") for cell in outline.all("th"))
+
+
+def test_the_headline_figures_have_units(page):
+    shown = " ".join(Outline(page).words)
+    for figure in ("\u202f%", "\N{MINUS SIGN}20.00\u202fdB", "10.5\u202fkB", "10⁻¹²"):
+        assert figure in shown
+
+
+def test_an_id_is_used_once(page):
+    ids = [attrs["id"] for _, attrs in Outline(page).tags if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    used = set(re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', page))
+    assert {name for pair in used for name in pair if name} <= set(ids)
+
+
+def test_nothing_is_loaded_and_nothing_runs(page):
+    outline = Outline(page)
+    assert not outline.all("script")
+    assert not outline.all("img")
+    assert [link["href"] for link in outline.all("link")] == ["data:,"]
+    assert "@import" not in page
+    addresses = set(re.findall(r"https?://[^\s\"'<>]+", page))
+    assert all(one.startswith("http://www.w3.org/") for one in addresses)
+    assert "default-src 'none'" in page
+
+
+def test_labels_and_names_are_words_and_never_markup():
+    result = sample_result(NASTY)
+    result["data"] = result["settings"]["topology"] = "<img src=x onerror=alert(1)>"
+    result["made_by"] = {"<i>": '"><b>'}
+    result["communication"]["consensus"] = "<u>"
+    result["graph"]["averaging"] = {"<u>": {"rounds": 3, "messages": 9}}
+    drawings = draw_all(result)
+    outline = Outline(make_page(result, drawings))
+    assert not {"script", "img", "i", "b", "u"} & {tag for tag, _ in outline.tags}
+    shown = "".join(outline.words)
+    assert "$x^{2$" in shown
+    assert 'id="a"' in shown
+    assert ">#0069a8</text>" in drawings["confusion"].inline  # no colour of ours
+    for drawing in drawings.values():
+        ElementTree.fromstring(drawing.svg)
+        ElementTree.fromstring(drawing.inline)
+
+
+def test_equal_results_give_equal_files():
+    first, second = draw_all(sample_result()), draw_all(sample_result())
+    assert first == second
+    for name in NAMES:
+        assert first[name].svg == second[name].svg
+        assert first[name].png == second[name].png
+    assert make_page(sample_result(), first) == make_page(sample_result(), second)
+
+
+def test_a_result_of_an_older_version_gives_what_it_can():
+    result = without(sample_result(), "graph", "held", "confusion", "made_by")
+    del result["communication"]["before_layers"]
+    for row in result["layers"]:
+        del row["test_accuracy"], row["bytes_total"]
+    drawn = draw_all(result)
+    assert set(drawn) == {"cost", "accuracy", "equivalence"}
+    words = Outline(make_page(result, drawn)).words
+    assert "Learning" in words
+    assert "Predictions" not in words
+
+
+def test_no_test_samples_no_predictions():
+    result = sample_result()
+    result |= {"n_test": 0, "test_accuracy": None, "confusion": None}
+    result["equivalence"]["prediction_agreement"] = None
+    for row in result["layers"]:
+        row["test_accuracy"] = None
+    words = Outline(page_of(result)).words
+    assert "no test samples" in words
+    assert "Predictions" not in words
+    assert "test samples" not in draw_all(result)["accuracy"].inline
+
+
+def test_many_classes_are_shown_by_their_largest_confusions():
+    result = sample_result([f"class {q}" for q in range(60)])
+    assert "confusion" not in draw_all(result)
+    words = Outline(page_of(result)).words
+    assert "Most frequent mistakes" in words
+    assert "Classes found least often" in words
+
+
+def test_twenty_six_classes_still_have_a_matrix():
+    drawing = draw_all(sample_result("ABCDEFGHIJKLMNOPQRSTUVWXYZ"))["confusion"]
+    assert drawing.is_wide
+    assert drawing.svg.count(">10</text>") == 26
+
+
+def test_a_class_that_no_test_sample_has_is_an_empty_row():
+    result = sample_result()
+    result["confusion"] = [[0, 0, 5], [1, 0, 2], [1, 1, 4]]
+    words = Outline(page_of(result)).words
+    assert "Confusion matrix" in words
+
+
+def test_no_mistakes_is_said():
+    result = sample_result()
+    result["confusion"] = [[q, q, 5] for q in range(3)]
+    assert any("predicted right" in words for words in Outline(page_of(result)).words)
+
+
+def test_one_node_and_an_unchecked_training():
+    result = sample_result(n_nodes=1)
+    result["graph"] |= {"n_edges": 0, "edges": [], "averaging": {}, "diameter": 0}
+    result["equivalence"] = {"node_spread": 0.0}
+    for row in result["layers"]:
+        row["bytes_total"] = 0
+    result["communication"] |= {"bytes_total": 0, "rounds": 0, "before_layers": {}}
+    words = Outline(page_of(result)).words
+    assert "not checked" in words
+    assert "graph" not in draw_all(result)
+
+
+def test_a_cost_of_nothing_is_not_put_on_a_logarithmic_scale():
+    result = sample_result()
+    for row in result["layers"]:
+        row["cost"] = 0.0
+    assert "cost" not in draw_all(result)
+    assert "Layer by layer" in Outline(page_of(result)).words
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nodes_have_places_of_their_own_within_the_unit_circle(kind):
+    graph = build_topology(kind, 16)
+    points = positions(16, graph.edges(), graph.name)
+    assert (np.hypot(*points.T) <= 1 + 1e-9).all()
+    gaps = np.hypot(*(points[:, None] - points[None]).T)
+    assert (gaps[~np.eye(16, dtype=bool)] > 0.01).all()
+
+
+def test_links_of_a_path_are_equally_long_and_lie_on_a_line():
+    points = positions(6, [(i, i + 1) for i in range(5)], "path")
+    assert np.allclose(points[:, 1], 0, atol=1e-6)
+    assert np.allclose(np.diff(points[:, 0]), 0.4, atol=1e-3)
+
+
+def _themes():
+    style = files("dssfn.report").joinpath("style.css").read_text()
+    light, dark = re.findall(r":root \{(.*?)\}", style, re.DOTALL)[:2]
+    return [dict(re.findall(r"--(\w+): (#\w{6});", text)) for text in (light, dark)]
+
+
+def test_figures_are_drawn_in_the_light_colours_of_the_page():
+    light, dark = _themes()
+    assert light.items() >= COLOURS.items()
+    assert dark.keys() == light.keys()
+
+
+def _luminance(colour):
+    parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    linear = [((c + 0.055) / 1.055) ** 2.4 if c > 0.04 else c / 12.92 for c in parts]
+    return float(np.dot([0.2126, 0.7152, 0.0722], linear))
+
+
+@pytest.mark.parametrize("theme", _themes())
+def test_text_has_the_contrast_that_wcag_asks_for(theme):
+    for words in ("ink", "muted", "first", "second"):
+        for ground in ("page", "surface"):
+            pair = sorted(_luminance(theme[name]) for name in (words, ground))
+            assert (pair[1] + 0.05) / (pair[0] + 0.05) >= 4.5, (words, ground)
+
+
+@pytest.fixture
+def no_matplotlib(monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("dssfn.report")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+
+
+def test_a_training_without_matplotlib_says_in_one_line_what_is_missing(
+    no_matplotlib, tmp_path, capsys
+):
+    (tmp_path / "report.html").write_text("of an older training")
+    try_to_report(sample_result(), tmp_path)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "dssfn[report]" in line
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_names_the_extra_that_is_missing(no_matplotlib, tmp_path):
+    (tmp_path / "result.json").write_text('{"layers": []}')
+    shown = CliRunner().invoke(app, ["report", str(tmp_path)])
+    assert shown.exit_code == 2
+    assert "dssfn[report]" in shown.stderr
+
+
+@pytest.mark.parametrize("content", [None, "no JSON", "[]", '{"layers": []}'])
+def test_a_folder_without_a_result_is_wrong_input(content, tmp_path):
+    if content is not None:
+        (tmp_path / "result.json").write_text(content)
+    shown = CliRunner().invoke(app, ["report", str(tmp_path)])
+    assert shown.exit_code == 2, shown.output
+    (line,) = shown.stderr.splitlines()
+    assert "result.json" in line
