@@ -1,0 +1,170 @@
+"""The report in a real browser: it is whole, and fits, in light and dark."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+from typer.testing import CliRunner
+
+from dssfn.cli.main import app
+from dssfn.report.figures import NAMES, draw_all
+from dssfn.report.page import make_page
+from tests.report_sample import sample_result
+
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
+    None,
+)
+DRIVER = shutil.which("chromedriver")
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--disable-dev-shm-usage",
+)  # fmt: skip
+PHONE, DESK = 390, 1280
+
+in_browser = pytest.mark.skipif(
+    not (BROWSER and DRIVER), reason="needs Chromium and chromedriver"
+)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    webdriver = pytest.importorskip("selenium.webdriver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = BROWSER
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"):
+        options.add_argument(flag)
+    service = webdriver.ChromeService(executable_path=DRIVER)
+    driver = webdriver.Chrome(options=options, service=service)
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    out = tmp_path_factory.mktemp("report") / "run"
+    shown = CliRunner().invoke(
+        app,
+        ["simulate", "--data", "wine", "--nodes", "6", "--layers", "3", "--width", "40",
+         "--quiet", "--check-equivalence", "--out", str(out)],
+    )  # fmt: skip
+    assert shown.exit_code == 0, shown.output
+    assert f"The report is in {out / 'report.html'}" in shown.stdout
+    return out
+
+
+@pytest.fixture(scope="module")
+def pages(trained, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    letters = sample_result("ABCDEFGHIJKLMNOPQRSTUVWXYZ", n_layers=20)
+    wordy = sample_result(["x" * 200, "y" * 200], n_nodes=40)
+    wordy["data"] = wordy["settings"]["topology"] = "unbroken" * 40
+    wordy["made_by"]["machine"] = "z" * 300
+    wordy["communication"] |= {"bytes_total": 10**14, "rounds": 10**9}
+    for name, result in {"letters": letters, "wordy": wordy}.items():
+        page = make_page(result, draw_all(result))
+        (folder / f"{name}.html").write_text(page, encoding="utf-8")
+    return {
+        "trained": trained / "report.html",
+        "letters": folder / "letters.html",
+        "wordy": folder / "wordy.html",
+    }
+
+
+def show(browser, page, width, theme):
+    size = {"width": width, "height": 844, "deviceScaleFactor": 1}
+    mobile = {"mobile": width == PHONE}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size | mobile)
+    wanted = {"name": "prefers-color-scheme", "value": theme}
+    browser.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia", {"media": "", "features": [wanted]}
+    )
+    browser.get_log("browser")
+    browser.get(page.as_uri())
+
+
+@in_browser
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [PHONE, DESK])
+@pytest.mark.parametrize("name", ["trained", "letters", "wordy"])
+def test_the_page_is_whole_and_fits(browser, pages, name, width, theme):
+    show(browser, pages[name], width, theme)
+    assert browser.get_log("browser") == []
+    figures = browser.execute_script(
+        "return [...document.querySelectorAll('figure svg')].map(svg => {"
+        "  const box = svg.getBoundingClientRect();"
+        "  return [svg.closest('figure').id, box.width, box.height]; })"
+    )
+    assert len(figures) >= 6
+    for figure, across, down in figures:
+        assert across > 250, figure
+        assert down > 40, figure
+    inner, needed = browser.execute_script(
+        "return [innerWidth, document.documentElement.scrollWidth]"
+    )
+    assert needed <= inner <= width
+
+
+@in_browser
+@pytest.mark.parametrize("name", ["trained", "letters"])
+def test_labels_of_a_figure_can_be_read_on_a_phone(browser, pages, name):
+    show(browser, pages[name], PHONE, "light")
+    heights = browser.execute_script(
+        "return [...document.querySelectorAll('figure svg text')].map(text =>"
+        "  parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a)"
+    )
+    assert min(h for h in heights if h > 0) >= 8  # pixels
+
+
+@in_browser
+def test_dark_is_dark_and_light_is_light(browser, pages):
+    grounds = {}
+    for theme in ("light", "dark"):
+        show(browser, pages["trained"], DESK, theme)
+        shown = browser.execute_script(
+            "const of = (what, which) => getComputedStyle(what)[which];"
+            "return [of(document.body, 'backgroundColor'),"
+            " of(document.querySelector('figure svg text'), 'fill')]"
+        )
+        grounds[theme] = [sum(map(int, c[4:-1].split(","))) for c in shown]
+    assert grounds["light"][0] > 600 > 100 > grounds["dark"][0]
+    assert grounds["light"] != grounds["dark"]
+
+
+def test_the_report_is_made_anew_from_the_folder(trained):
+    before = (trained / "report.html").read_bytes()
+    pictures = {
+        path.name: path.read_bytes() for path in (trained / "figures").iterdir()
+    }
+    assert pictures.keys() == {f"{n}.{kind}" for n in NAMES for kind in ("svg", "png")}
+    for path in (trained / "report.html", trained / "figures" / "cost.png"):
+        path.unlink()
+    shown = CliRunner().invoke(app, ["report", str(trained)])
+    assert shown.exit_code == 0, shown.output
+    assert (trained / "report.html").read_bytes() == before
+    for name, content in pictures.items():
+        assert (trained / "figures" / name).read_bytes() == content
+
+
+def test_figures_that_have_nothing_to_show_any_more_go(trained, tmp_path):
+    shutil.copytree(trained, tmp_path / "run")
+    result = json.loads((trained / "result.json").read_text())
+    result["confusion"] = None
+    (tmp_path / "run" / "result.json").write_text(json.dumps(result))
+    assert CliRunner().invoke(app, ["report", str(tmp_path / "run")]).exit_code == 0
+    left = {path.stem for path in (tmp_path / "run" / "figures").iterdir()}
+    assert left == set(NAMES) - {"confusion"}
+
+
+def test_the_result_tells_what_every_depth_would_have_reached(trained):
+    result = json.loads((trained / "result.json").read_text())
+    assert result["layers"][-1]["test_accuracy"] == result["test_accuracy"]
+    assert sum(entry[2] for entry in result["confusion"]) == result["n_test"]
+    assert sum(map(sum, result["held"])) == result["n_train"]
+    sent = [row["bytes_total"] for row in result["layers"]]
+    before = result["communication"]["before_layers"]["bytes_total"]
+    assert sum(sent) + before == result["communication"]["bytes_total"]
