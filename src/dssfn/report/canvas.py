@@ -164,8 +164,8 @@ def bare(axes: Axes) -> None:
 
 def finish(axes: Axes, name: str, label: str) -> Drawing:
     """Turn axes into a drawing; the same axes always give the same files."""
-    figure = axes.get_figure(root=True)
-    assert figure is not None
+    figure = axes.get_figure()
+    assert isinstance(figure, Figure)
     png, text = io.BytesIO(), io.StringIO()
     figure.savefig(png, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))

@@ -8,12 +8,12 @@ from typing import Any
 
 from dssfn.report.words import (
     amount,
+    brief,
     clean,
     count,
     decibel,
     percent,
     plural,
-    power,
     seconds,
     setting,
     size,
@@ -303,9 +303,4 @@ def versions_table(result: Result) -> Table | None:
 def accuracy_of_averages(result: Result) -> str:
     """What one average is computed to, in words."""
     tol = (result.get("graph") or {}).get("tol")
-    return "" if tol is None else f" to {_about(tol)} of the first disagreement"
-
-
-def _about(tol: float) -> str:
-    digits, exponent = f"{tol:.0e}".split("e")
-    return power(int(exponent)) if digits == "1" else small(tol)
+    return "" if tol is None else f" to {brief(tol)} of the first disagreement"

@@ -73,6 +73,16 @@ def small(value: float | None) -> str:
     return f"{digits} × {power(int(exponent))}".replace("-", "−")
 
 
+def brief(value: float) -> str:
+    """A number that somebody chose; a power of ten as such.
+
+    >>> brief(1e-12), brief(2e-8)
+    ('10⁻¹²', '2.0 × 10⁻⁸')
+    """
+    digits, exponent = f"{value:.8e}".split("e")
+    return power(int(exponent)) if float(digits) == 1 else small(value)
+
+
 def amount(value: float) -> str:
     """A number to about five digits.
 
@@ -145,7 +155,7 @@ def setting(value: Any) -> str:
     if value is None:
         return NONE
     if isinstance(value, float):
-        return f"{value:g}" if 1e-3 <= abs(value) < 1e6 or not value else small(value)
+        return f"{value:g}" if 1e-3 <= abs(value) < 1e6 or not value else brief(value)
     if isinstance(value, list | tuple):
         shown = ", ".join(clean(one, 24) for one in value[:12])
         return f"{shown}, … ({len(value)})" if len(value) > 12 else shown
