@@ -181,6 +181,14 @@ def test_one_node_and_an_unchecked_training():
     assert "graph" not in draw_all(result)
 
 
+def test_a_graph_too_large_to_draw_is_told_in_numbers():
+    result = sample_result()
+    nothing = dict.fromkeys(("edges", "diameter", "contraction", "averaging"))
+    result["graph"] |= nothing | {"n_edges": 499_500}
+    assert not {"graph", "averaging"} & draw_all(result).keys()
+    assert "499,500" in Outline(page_of(result)).words
+
+
 def test_a_cost_of_nothing_is_not_put_on_a_logarithmic_scale():
     result = sample_result()
     for row in result["layers"]:

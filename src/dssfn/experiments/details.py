@@ -13,14 +13,14 @@ from dssfn.shard import Samples, Shard
 from dssfn.topology import Topology
 
 LARGEST_LISTED = 20_000  # edges: more are no help to anybody in a file
-LARGEST_COMPARED = 200  # nodes: `exact` takes seconds to be found beyond
+LARGEST_COMPARED = 200  # nodes: spectrum and schemes take seconds beyond
 LARGEST_HELD = 2_500  # nodes x classes
 
 
 def graph_of(topology: Topology, tol: float) -> dict[str, Any]:
     """A graph, and what one average to `tol` takes on it, ready for JSON.
 
-    Large graphs have `edges` or `averaging` None.
+    What would take long for a large graph is None.
 
     Examples
     --------
@@ -30,24 +30,23 @@ def graph_of(topology: Topology, tol: float) -> dict[str, Any]:
     ([[0, 1], [1, 2]], 2)
     """
     edges = topology.edges()
-    compared = topology.n_nodes <= LARGEST_COMPARED
+    small = topology.n_nodes <= LARGEST_COMPARED
+    listed = [list(edge) for edge in edges] if len(edges) <= LARGEST_LISTED else None
     return {
         "n_edges": len(edges),
-        "edges": [list(edge) for edge in edges] if _fit(edges) else None,
-        "diameter": topology.diameter,
-        "contraction": topology.contraction,
+        "edges": listed,
+        "diameter": topology.diameter if small else None,
+        "contraction": topology.contraction if small else None,
         "tol": tol,
-        "averaging": {
-            name: {"rounds": one.n_rounds, "messages": one.n_letters}
-            for name, one in every_averaging(topology, tol).items()
-        }
-        if compared
-        else None,
+        "averaging": _averaging(topology, tol) if small else None,
     }
 
 
-def _fit(edges: Sequence[Any]) -> bool:
-    return len(edges) <= LARGEST_LISTED
+def _averaging(topology: Topology, tol: float) -> dict[str, dict[str, int]]:
+    return {
+        name: {"rounds": one.n_rounds, "messages": one.n_letters}
+        for name, one in every_averaging(topology, tol).items()
+    }
 
 
 def held_by(shards: Sequence[Samples], n_nodes: int) -> list[list[int]] | None:

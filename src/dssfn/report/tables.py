@@ -166,8 +166,9 @@ def graph_table(result: Result) -> Table:
         ("nodes", count(settings["n_nodes"])),
     ]
     if graph:
+        rows.append(("links", count(graph["n_edges"])))
+    if graph.get("diameter") is not None:
         rows += [
-            ("links", count(graph["n_edges"])),
             ("hops between the farthest two", count(graph["diameter"])),
             ("disagreement left by one gossip round", percent(graph["contraction"])),
         ]
