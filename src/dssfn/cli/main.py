@@ -15,8 +15,8 @@ from dssfn.cli.demo import demo
 from dssfn.cli.federation import certificate, init
 from dssfn.cli.model import evaluate, info, predict
 from dssfn.cli.outcome import plain_errors
-from dssfn.cli.reproduce import reproduce
 from dssfn.cli.report import report
+from dssfn.cli.reproduce import reproduce
 from dssfn.cli.simulate import simulate
 from dssfn.cli.topology import topology
 

@@ -17,8 +17,8 @@ from dssfn.config import Plan
 from dssfn.datasets import Dataset, ShardFiles, partition
 from dssfn.errors import DataError
 from dssfn.experiments.details import confusion_of, graph_of, held_by
-from dssfn.experiments.rows import made_by
 from dssfn.network import CHUNK, Network
+from dssfn.rows import made_by
 from dssfn.shard import Pooled, Samples, Shard, divide, one_hot
 from dssfn.simulator import Simulation, Traffic, simulate
 from dssfn.topology import Topology, build_topology
