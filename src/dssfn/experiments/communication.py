@@ -1,0 +1,368 @@
+"""The paper's ratio eta, measured: what gradient descent sends to reach dSSFN's cost.
+
+How this works. dSSFN is trained over the graph as the paper does (ADMM and gossip), and
+with this package's solvers. Then a network of the same size is trained by gradient
+descent until its cost is as low, at most for a stated number of iterations. Every
+number that it averages is charged with the rounds and links of the same scheme.
+
+Gradient descent is given what helps it: inputs standardised by agreed means and a
+constant beside them, He's weights, Nesterov's or Adam's steps with the best of several
+step sizes (looked for on a part of the samples; that is not charged), and a cost that
+rides along with the gradient. Its steps are computed in one place, which the averages
+of the gradients equal: the first of them are also made over the nodes, and compared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dssfn._typing import Array
+from dssfn.config import Plan
+from dssfn.consensus import Averaging
+from dssfn.datasets import load_dataset
+from dssfn.experiments.averages import average_together, scaling_of
+from dssfn.experiments.gradient import (
+    Adam,
+    Momentum,
+    Samples,
+    Shape,
+    Step,
+    costs_in_one_place,
+    descend,
+)
+from dssfn.experiments.rows import Figures, Key, Task
+from dssfn.experiments.trial import Experiment, divided, make_plan
+from dssfn.network import inputs
+from dssfn.planning import settle
+from dssfn.presets import paper_mu, resolve
+from dssfn.shard import Shard
+from dssfn.simulator import Simulation, Traffic, simulate
+from dssfn.solvers import gram_size
+from dssfn.topology import build_topology
+
+EXPERIMENT = "communication"
+SCHEMES = {
+    "paper": {"solver": "admm", "consensus": "gossip"},
+    "gram": {"solver": "gram", "consensus": "tree"},
+    "krylov": {"solver": "krylov", "consensus": "tree"},
+}
+STEPS: dict[str, tuple[Callable[[float], Step], tuple[float, ...]]] = {
+    "adam": (Adam, (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)),
+    "momentum": (Momentum, (3e-3, 1e-2, 3e-2, 1e-1)),
+}
+SEARCHED = 20  # iterations with each step size
+SEARCHED_PART = 8  # on every eighth sample
+CHECKED = 3  # iterations that are made over the nodes too
+LARGEST_CHECKED = 500_000  # weights: twenty nodes hold a gradient each
+POINTS = 100  # of a curve
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One comparison.
+
+    Parameters
+    ----------
+    data : str
+    n_layers, width : int
+        As in a plan.
+    steps : {"adam", "momentum"}
+        How gradient descent uses a gradient.
+    cap : int
+        Its most iterations.
+    n_nodes, degree : int
+        Of the circular graph.
+    precision : str
+        Of the gradient's arithmetic.
+    """
+
+    data: str
+    n_layers: int
+    width: int
+    steps: str
+    cap: int
+    n_nodes: int = 20
+    degree: int = 4
+    precision: str = "float32"
+
+    def key(self, scheme: str, seed: int, *, quick: bool) -> Key:
+        """What tells the row from others."""
+        return {
+            "data": self.data,
+            "layers": self.n_layers,
+            "width": self.width,
+            "descent": self.steps,
+            "cap": self.cap,
+            "nodes": self.n_nodes,
+            "degree": self.degree,
+            "scheme": scheme,
+            "seed": seed,
+            "quick": quick,
+        }
+
+    def experiment(self, scheme: str, seed: int, data_dir: Path | None) -> Experiment:
+        """The paper's training, or the same network with other solvers."""
+        data = load_dataset(self.data, data_dir=data_dir, seed=seed)
+        mu_input, mu_hidden = paper_mu(self.data, self.n_nodes) or (None, None)
+        settings = resolve("paper", SCHEMES[scheme]) | SCHEMES[scheme]
+        plan = make_plan(
+            data,
+            n_layers=self.n_layers,
+            width=self.width,
+            mu_input=mu_input,
+            mu_hidden=mu_hidden,
+            seed=seed,
+            **settings,
+        )
+        graph = build_topology("circular", self.n_nodes, degree=self.degree)
+        return divided(data, plan, graph, "iid")
+
+
+FULL = (
+    Setting("satimage", n_layers=5, width=100, steps="adam", cap=2000),
+    Setting("satimage", n_layers=5, width=100, steps="momentum", cap=2000),
+    Setting("satimage", n_layers=20, width=200, steps="adam", cap=600),
+    # The paper's size: half a teraflop an iteration.
+    Setting("satimage", n_layers=20, width=1000, steps="adam", cap=100),
+)
+QUICK = (
+    Setting("digits", n_layers=3, width=40, steps="adam", cap=300),
+    Setting("digits", n_layers=3, width=40, steps="momentum", cap=300),
+)
+
+
+def tasks(
+    *, quick: bool, seeds: Sequence[int], data_dir: Path | None = None
+) -> list[Task]:
+    """The rows of this experiment.
+
+    Parameters
+    ----------
+    quick : bool
+        Small networks on digits instead of satimage.
+    seeds : sequence of int
+    data_dir : Path, optional
+        As in `load_dataset`.
+
+    Examples
+    --------
+    >>> [task.key["scheme"] for task in tasks(quick=True, seeds=[0])][:3]
+    ['paper', 'gram', 'krylov']
+    """
+    return [
+        Task(
+            EXPERIMENT,
+            setting.key(scheme, seed, quick=quick),
+            partial(figures, setting, scheme, seed, data_dir),
+        )
+        for seed in seeds
+        for setting in (QUICK if quick else FULL)
+        for scheme in SCHEMES
+    ]
+
+
+def figures(
+    setting: Setting, scheme: str, seed: int, data_dir: Path | None = None
+) -> Figures:
+    """Train both, and compare what they sent."""
+    experiment = setting.experiment(scheme, seed, data_dir)
+    plan, averaging = settle(experiment.plan, experiment.topology)
+    result = simulate(experiment.shards, plan, experiment.topology)
+    target = result.history[-1].cost
+    descent = descent_of(setting, seed, data_dir)
+    n_iter, reached = descent.reach(target)
+    traffic = descent_traffic(descent.shape, n_iter, averaging, plan.n_features)
+    ratio = traffic.scalars_per_node / result.traffic.scalars_per_node
+    return {
+        "target_cost": target,
+        "target_db": result.history[-1].train_error_db,
+        **_dssfn_figures(result),
+        **_descent_figures(descent, n_iter, traffic, averaging),
+        "reached": reached,
+        "eta_formula": paper_ratio(plan, result, n_iter),
+        "eta_measured": ratio,
+        "eta_bytes": traffic.bytes_total / result.traffic.bytes_total,
+        "decentralised_difference": over_the_nodes(descent, averaging),
+    }
+
+
+def _dssfn_figures(result: Simulation) -> Figures:
+    by_layer = [result.traffic_by_layer[r.layer] for r in result.history]
+    before = result.traffic.scalars_per_node - sum(t.scalars_per_node for t in by_layer)
+    sums = np.cumsum([t.scalars_per_node for t in by_layer]) + before
+    return {
+        "dssfn_cost": [record.cost for record in result.history],
+        "dssfn_cost_scalars": sums.tolist(),
+        "dssfn_iterations": [record.iterations for record in result.history],
+        "dssfn_scalars_per_node": result.traffic.scalars_per_node,
+        "dssfn_rounds": result.traffic.rounds,
+        "dssfn_bytes_total": result.traffic.bytes_total,
+        "dssfn_consensus": result.consensus,
+    }
+
+
+def _descent_figures(
+    descent: Descent, n_iter: int, traffic: Traffic, averaging: Averaging
+) -> Figures:
+    shown = np.unique(np.geomspace(1, n_iter + 1, POINTS).astype(int) - 1).tolist()
+    per_iteration = averaging.n_rounds * (descent.shape.size + 1)
+    n_searched = SEARCHED * len(STEPS[descent.setting.steps][1])
+    return {
+        "descent_cost": [descent.costs[i] for i in shown],
+        "descent_cost_iterations": shown,
+        "descent_cost_scalars": [i * per_iteration for i in shown],
+        "descent_iterations": n_iter,
+        "descent_rate": descent.rate,
+        "descent_weights": descent.shape.size,
+        "descent_scalars_per_node": traffic.scalars_per_node,
+        "descent_rounds": traffic.rounds,
+        "descent_bytes_total": traffic.bytes_total,
+        "descent_search_scalars_per_node": n_searched * per_iteration,  # not charged
+    }
+
+
+def paper_ratio(plan: Plan, result: Simulation, n_iter: int) -> float:
+    """The paper's eta = n I / (Q K).
+
+    Q K n numbers are what a hidden layer averages. With krylov, K is the mean number of
+    averagings; gram's one message counts as many of size Q n as it is long.
+    """
+    Q, n = plan.n_outputs, plan.n_units
+    hidden = [record.iterations for record in result.history[1:]]
+    K = gram_size(Q, n) / (Q * n) if plan.solver == "gram" else float(np.mean(hidden))
+    return n * n_iter / (Q * K)
+
+
+def descent_traffic(
+    shape: Shape, n_iter: int, averaging: Averaging, n_features: int
+) -> Traffic:
+    """What gradient descent sends: scaling, gradients with costs, the last cost."""
+    traffic = Traffic()
+    scaling = [1 + n_features, 2 * n_features, 2 * n_features]
+    for size in [*scaling, *[shape.size + 1] * n_iter, 1]:
+        traffic.add(averaging, size)
+    return traffic
+
+
+@dataclass(slots=True, eq=False)
+class Descent:
+    """Gradient descent in one place, as far as it has been needed.
+
+    Parameters
+    ----------
+    setting : Setting
+    shape : Shape
+    shards : list of (Y, T)
+        The nodes' samples.
+    start : array of shape (size,)
+        The first weights.
+    """
+
+    setting: Setting
+    shape: Shape
+    shards: list[Samples]
+    start: Array
+    rate: float = field(init=False)
+    costs: list[float] = field(init=False)
+    _more: Iterator[float] = field(init=False)
+
+    def __post_init__(self) -> None:
+        pooled = _pooled(self.shards)
+        self.rate = self._best_rate(pooled)
+        self._more = self._costs(pooled, self.rate, self.setting.cap)
+        self.costs = [next(self._more)]
+
+    def reach(self, target: float) -> tuple[int, bool]:
+        """Iterations until the cost is as low as the target, or all that were made."""
+        for cost in self._more if min(self.costs) > target else ():
+            if not math.isfinite(cost):
+                break
+            self.costs.append(cost)
+            if cost <= target:
+                break
+        reached = [i for i, cost in enumerate(self.costs) if cost <= target]
+        return (reached[0], True) if reached else (len(self.costs) - 1, False)
+
+    def step(self) -> Step:
+        """Steps of the size that was found."""
+        return STEPS[self.setting.steps][0](self.rate)
+
+    def _best_rate(self, pooled: Samples) -> float:
+        part: Samples = pooled[0][:, ::SEARCHED_PART], pooled[1][:, ::SEARCHED_PART]
+        last = {
+            rate: _or_infinite([*self._costs(part, rate, SEARCHED)][-1])
+            for rate in STEPS[self.setting.steps][1]
+        }
+        return min(last, key=lambda rate: last[rate])
+
+    def _costs(self, samples: Samples, rate: float, n_iter: int) -> Iterator[float]:
+        step = STEPS[self.setting.steps][0](rate)
+        return costs_in_one_place(self.shape, self.start, step, samples, n_iter)
+
+
+def _or_infinite(cost: float) -> float:
+    return cost if math.isfinite(cost) else math.inf
+
+
+def _pooled(shards: list[Samples]) -> Samples:
+    Y, T = (np.hstack(parts) for parts in zip(*shards, strict=True))
+    return Y, T
+
+
+@lru_cache(maxsize=1)  # the schemes' targets lie on one way
+def descent_of(setting: Setting, seed: int, data_dir: Path | None) -> Descent:
+    """Gradient descent for a setting; its way does not depend on the target."""
+    experiment = setting.experiment("gram", seed, data_dir)
+    plan = experiment.plan.replace(
+        standardize=True, bias=1.0, precision=setting.precision
+    )
+    _, averaging = settle(plan, experiment.topology)
+    shift, scale = scaling_of(experiment.shards, averaging, Traffic())
+    shards: list[Samples] = []
+    for shard in experiment.shards:
+        assert isinstance(shard, Shard)
+        Y = inputs(plan, shard.X, shift, scale)
+        shards.append((Y, shard.T.astype(setting.precision)))
+    shape = Shape(len(Y), plan.n_units, plan.n_layers, plan.n_outputs)
+    return Descent(setting, shape, shards, shape.initial(seed, setting.precision))
+
+
+def over_the_nodes(
+    descent: Descent, averaging: Averaging, n_iter: int = CHECKED
+) -> float | None:
+    """Largest relative distance of the nodes' weights from those in one place.
+
+    In double precision, after a few iterations; None if the network is too large.
+    """
+    if descent.shape.size > LARGEST_CHECKED:
+        return None
+    shards = [(Y.astype(float), T.astype(float)) for Y, T in descent.shards]
+    nodes = average_together(_programs(descent, shards, n_iter), averaging, Traffic())
+    alone = build_topology("complete", 1)
+    _, nobody = settle(Plan(n_features=1, classes=(0, 1)), alone)
+    together = _programs(descent, [_pooled(shards)], n_iter)
+    (central,) = average_together(together, nobody, Traffic())
+    size = float(np.linalg.norm(central - descent.start)) or 1.0
+    return max(float(np.linalg.norm(mine - central)) for mine in nodes) / size
+
+
+def _programs(descent: Descent, shards: list[Samples], n_iter: int) -> list[Any]:
+    mean_samples = sum(Y.shape[1] for Y, _ in shards) / len(shards)
+    return [
+        descend(
+            descent.shape,
+            descent.start.astype(float),
+            descent.step(),
+            samples,
+            mean_samples=mean_samples,
+            n_iter=n_iter,
+        )
+        for samples in shards
+    ]
