@@ -1,0 +1,173 @@
+import json
+
+import numpy as np
+import pytest
+from sklearn.neural_network import MLPClassifier
+
+from dssfn.consensus import Gossip, Tree
+from dssfn.experiments.comparison import (
+    Setting,
+    dpsgd_curve,
+    dssfn_curve,
+    fedavg_curve,
+    tasks,
+)
+from dssfn.experiments.learners import (
+    Learners,
+    Local,
+    federated_round,
+    flat,
+    mixed_step,
+    set_flat,
+)
+from dssfn.simulator import Traffic
+from dssfn.topology import build_topology
+
+SMALL = Setting(
+    "iris",
+    (("small", 2, 20, "tree"),),
+    hidden=10,
+    n_averages=6,
+    n_mixings=8,
+    n_nodes=6,
+    degree=1,
+)
+SPLITS = ("iid", "by-class", "dirichlet:0.5")
+
+
+def _samples(sizes, seed=0):
+    """Nodes with one class each."""
+    rng = np.random.default_rng(seed)
+    return [
+        (rng.normal(size=(size, 4)), np.full(size, node % 3))
+        for node, size in enumerate(sizes)
+    ]
+
+
+def test_all_nodes_start_with_the_weights_of_scikit_learn():
+    samples = _samples([40, 3, 9])
+    nodes = Learners(samples, 3, Local(5, 0.1), seed=0)
+    weights = nodes.weights()
+    assert (weights == weights[0]).all()
+    again = Learners(samples, 3, Local(5, 0.3), seed=0).weights()
+    np.testing.assert_array_equal(weights, again)
+    other = Learners(samples, 3, Local(5, 0.1), seed=1).weights()
+    assert not np.allclose(weights, other)
+    sizes = [np.abs(A).max() for A in nodes.models[0].coefs_]
+    # Glorot's bound, which `MLPClassifier` draws from.
+    assert sizes[0] <= np.sqrt(6 / (4 + 5)) + 1e-9
+    assert sizes[1] <= np.sqrt(6 / (5 + 3)) + 1e-9
+    assert min(sizes) > 0.1
+
+
+def test_weights_survive_a_vector():
+    X, y = np.eye(4), np.arange(4)
+    model = MLPClassifier((3, 2), batch_size=4).partial_fit(X, y, classes=y)
+    other = MLPClassifier((3, 2), batch_size=4).partial_fit(X, y, classes=y)
+    set_flat(other, flat(model))
+    np.testing.assert_array_equal(model.predict_proba(X), other.predict_proba(X))
+
+
+def test_a_federated_round_gives_the_mean_weighted_by_samples():
+    samples, local = _samples([40, 3, 9, 12]), Local(5, 0.1, epochs=2)
+    tree = Tree(build_topology("circular", 4))
+    nodes, apart = (Learners(samples, 3, local, seed=0) for _ in range(2))
+    traffic = Traffic()
+    federated_round(nodes, tree, traffic, 0)
+    apart.train_epochs()
+    mean = np.average(apart.weights(), axis=0, weights=[40, 3, 9, 12])
+    weights = nodes.weights()
+    assert (weights == weights[0]).all()
+    np.testing.assert_allclose(weights[0], mean, rtol=1e-12, atol=1e-14)
+    assert traffic.bytes_total == 8 * tree.n_letters * len(mean)
+    assert traffic.rounds == tree.n_rounds
+
+
+def test_a_mixed_step_gives_the_neighbours_mean():
+    samples, local = _samples([40, 33, 9, 50]), Local(5, 0.1, 0.9, steps=3)
+    graph = build_topology("path", 4)
+    nodes, apart = (Learners(samples, 3, local, seed=0) for _ in range(2))
+    traffic = Traffic()
+    mixed_step(nodes, Gossip(graph, 1), traffic, 0)
+    apart.train_steps()
+    before = apart.weights()
+    # The product is made from the eigenvalues of H.
+    np.testing.assert_allclose(nodes.weights(), graph.H @ before, rtol=0, atol=1e-13)
+    assert traffic.bytes_total == 8 * graph.n_links * before.shape[1]
+
+
+def test_minibatches_use_every_sample_once_before_any_again():
+    X = np.arange(70.0)[:, None]
+    y = np.arange(70) % 3
+    nodes = Learners([(X, y)], 3, Local(2, 0.1), seed=0)
+    drawn = np.concatenate([next(nodes._batches[0])[0].ravel() for _ in range(35)])
+    for epoch in np.split(drawn, 16):
+        assert sorted(epoch) == list(range(70))
+
+
+def test_a_node_with_one_class_learns_the_others_from_the_rest():
+    rng = np.random.default_rng(0)
+    centres = 4 * np.eye(3, 4)
+    samples = [
+        (centres[k] + rng.normal(size=(40, 4)), np.full(40, k)) for k in range(3)
+    ]
+    X, y = (np.concatenate(parts) for parts in zip(*samples, strict=True))
+    nodes = Learners(samples, 3, Local(10, 0.1), seed=0)
+    tree = Tree(build_topology("complete", 3))
+    for step in range(10):
+        federated_round(nodes, tree, Traffic(), step)
+    assert min(nodes.accuracies(X, y)) > 0.95
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("method", ["fedavg", "dpsgd"])
+def test_a_curve_grows_in_bytes_by_what_an_average_sends(method, split):
+    graph = build_topology("circular", 6, degree=1)
+    if method == "fedavg":
+        row = fedavg_curve(SMALL, split, 0, None, rate=0.1, epochs=2)
+        n_letters = Tree(graph).n_letters
+    else:
+        row = dpsgd_curve(SMALL, split, 0, None, rate=0.1, steps=1)
+        n_letters = graph.n_links
+    size = 4 * 10 + 10 + 10 * 3 + 3
+    sent = row["bytes_total"]
+    scaling = 8 * Tree(graph).n_letters * (1 + 5 * 4)
+    assert sent[0] == scaling + 8 * n_letters * size
+    assert set(np.diff(sent)) == {8 * n_letters * size}
+    assert len(row["test_accuracy"]) == len(row["worst_node_accuracy"]) == len(sent)
+    assert row["best_accuracy"] == max(row["test_accuracy"])
+    json.dumps(row, allow_nan=False)
+
+
+def test_steps_that_are_too_large_end_a_curve():
+    row = fedavg_curve(SMALL, "iid", 0, None, rate=1e80, epochs=5)
+    assert row["last_accuracy"] is None
+    assert row["bytes_total"] == []
+
+
+def test_a_seed_fixes_a_curve():
+    once, twice = (
+        dpsgd_curve(SMALL, "iid", 3, None, rate=0.1, steps=2) for _ in range(2)
+    )
+    assert once == twice
+
+
+def test_the_curve_of_dssfn_is_the_same_for_every_split():
+    settings = {"n_layers": 2, "width": 20, "consensus": "tree"}
+    rows = [dssfn_curve(SMALL, split, 0, None, **settings) for split in SPLITS]
+    for row in rows:
+        assert row["test_accuracy"] == rows[0]["test_accuracy"]
+        assert row["bytes_total"] == rows[0]["bytes_total"]
+        assert row["predictions_sha256"] == rows[0]["predictions_sha256"]
+        assert row["prediction_agreement"] == 1.0
+        assert np.diff(row["bytes_total"]).min() > 0
+        assert len(row["test_accuracy"]) == 3
+
+
+def test_keys_tell_rows_apart_and_say_whether_they_are_quick():
+    for quick in (True, False):
+        made = tasks(quick=quick, seeds=[0, 1])
+        keys = [json.dumps(task.key, sort_keys=True) for task in made]
+        assert len(set(keys)) == len(keys)
+        assert {task.key["quick"] for task in made} == {quick}
+        assert {task.experiment for task in made} == {"comparison"}
