@@ -9,7 +9,7 @@ A row is one curve; that of dSSFN must be the same for every split of the data.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -31,10 +31,10 @@ from dssfn.experiments.learners import (
     federated_round,
     mixed_step,
 )
-from dssfn.experiments.rows import Figures, Key, Task
 from dssfn.experiments.trial import Experiment, divided, make_plan, run_experiment
 from dssfn.network import CHUNK, Network, standardise
 from dssfn.presets import resolve
+from dssfn.rows import Figures, Key, Task
 from dssfn.shard import Samples, Shard
 from dssfn.simulator import Traffic
 from dssfn.topology import build_topology
@@ -79,6 +79,17 @@ class Setting:
     dpsgd: Choices = DPSGD
     n_nodes: int = 20
     degree: int = 4
+
+    def key(self, split: str, seed: int, *, quick: bool) -> Key:
+        """What the rows of all methods share."""
+        return {
+            "data": self.data,
+            "split": split,
+            "nodes": self.n_nodes,
+            "degree": self.degree,
+            "seed": seed,
+            "quick": quick,
+        }
 
     def experiment(
         self, split: str, seed: int, data_dir: Path | None, **settings: Any
@@ -129,60 +140,31 @@ def tasks(
     ['dpsgd', 'dssfn', 'fedavg']
     """
     return [
-        task
+        Task(
+            EXPERIMENT,
+            {**setting.key(split, seed, quick=quick), **more},
+            partial(run, setting, split, seed, data_dir),
+        )
         for seed in seeds
         for setting in (QUICK if quick else FULL)
         for split in SPLITS
-        for task in _tasks_of(setting, split, seed, data_dir, quick)
+        for more, run in _runs(setting)
     ]
 
 
-def _tasks_of(
-    setting: Setting, split: str, seed: int, data_dir: Path | None, quick: bool
-) -> list[Task]:
-    where = setting, split, seed, data_dir
-    key: Key = {
-        "data": setting.data,
-        "split": split,
-        "nodes": setting.n_nodes,
-        "degree": setting.degree,
-        "seed": seed,
-        "quick": quick,
-    }
-
-    def task(run: partial[Figures], **more: str | float) -> Task:
-        return Task(EXPERIMENT, {**key, **more}, run)
-
-    return [
-        *(
-            task(
-                partial(
-                    dssfn_curve,
-                    *where,
-                    n_layers=n_layers,
-                    width=width,
-                    consensus=consensus,
-                ),
-                **{"method": "dssfn", "setting": name},
-                **{"layers": n_layers, "width": width},
-            )
-            for name, n_layers, width, consensus in setting.networks
-        ),
-        *(
-            task(
-                partial(fedavg_curve, *where, rate=rate, epochs=epochs),
-                **{"method": "fedavg", "setting": f"rate {rate:g}, epochs {epochs}"},
-            )
-            for rate, epochs in setting.fedavg
-        ),
-        *(
-            task(
-                partial(dpsgd_curve, *where, rate=rate, steps=steps),
-                **{"method": "dpsgd", "setting": f"rate {rate:g}, steps {steps}"},
-            )
-            for rate, steps in setting.dpsgd
-        ),
-    ]
+def _runs(setting: Setting) -> Iterator[tuple[Key, partial[Figures]]]:
+    """Every method with every choice, and what tells it from the others."""
+    for name, n_layers, width, consensus in setting.networks:
+        key: Key = {"method": "dssfn", "setting": name}
+        key |= {"layers": n_layers, "width": width}
+        run = partial(dssfn_curve, n_layers=n_layers, width=width, consensus=consensus)
+        yield key, run
+    for rate, epochs in setting.fedavg:
+        key = {"method": "fedavg", "setting": f"rate {rate:g}, epochs {epochs}"}
+        yield key, partial(fedavg_curve, rate=rate, epochs=epochs)
+    for rate, steps in setting.dpsgd:
+        key = {"method": "dpsgd", "setting": f"rate {rate:g}, steps {steps}"}
+        yield key, partial(dpsgd_curve, rate=rate, steps=steps)
 
 
 def dssfn_curve(
