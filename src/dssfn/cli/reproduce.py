@@ -21,7 +21,14 @@ from rich.progress import (
 from dssfn._atomic import write_atomically
 from dssfn.cli.outcome import notes, print_json, screen
 from dssfn.errors import InputError, PlanError
-from dssfn.experiments import convergence, degree, satimage, table2
+from dssfn.experiments import (
+    communication,
+    comparison,
+    convergence,
+    degree,
+    satimage,
+    table2,
+)
 from dssfn.report.summary import TABLES
 from dssfn.rows import RowFile, Task, run_sweep
 
@@ -30,6 +37,8 @@ EXPERIMENTS: dict[str, ModuleType] = {
     "satimage": satimage,
     "convergence": convergence,
     "degree": degree,
+    "communication": communication,
+    "comparison": comparison,
 }
 ROWS_FILE, TABLES_FILE = "rows.jsonl", "tables.md"
 

@@ -126,11 +126,86 @@ def convergence(rows: Sequence[Row]) -> Table:
     return Table("Convergence", header, tuple(lines), _note(rows, ""))
 
 
+def communication(rows: Sequence[Row]) -> Table:
+    """What gradient descent sends to reach the cost of dSSFN."""
+    lines = []
+    for row in rows:
+        key, found = row.key, row.figures
+        at_least = "" if found["reached"] else "more than "
+        lines.append(
+            (
+                f"{key['data']}, {key['layers']} layers of {key['width']}",
+                str(key["scheme"]),
+                str(key["descent"]),
+                f"{at_least}{found['descent_iterations']}",
+                f"{found['dssfn_scalars_per_node']:.3g}",
+                f"{at_least}{found['descent_scalars_per_node']:.3g}",
+                f"{at_least}{found['eta_measured']:.3g}",
+                f"{found['eta_formula']:.3g}",
+            )
+        )
+    header = (
+        "data, network", "dSSFN by", "gradient descent", "its iterations I",
+        "numbers per node: dSSFN", "gradient descent", "eta measured", "n I / (Q K)",
+    )  # fmt: skip
+    note = _note(
+        rows, "Gradients are averaged by the same consensus as dSSFN's messages."
+    )
+    return Table("Communication", header, tuple(lines), note)
+
+
+def comparison(rows: Sequence[Row]) -> Table:
+    """Test accuracy and bytes of every method by split; the best of its settings."""
+    lines = []
+    for (data, method, split), group in _grouped(
+        rows, ("data", "method", "split")
+    ).items():
+        for setting, best in _best(str(method), group):
+            lines.append(
+                (
+                    str(data),
+                    str(method),
+                    str(split),
+                    setting,
+                    f"{100 * best['best_accuracy']:.2f}",
+                    f"{best['best_bytes'] / 1e6:.3g}",
+                )
+            )
+    header = "data", "method", "split", "setting", "test %", "MB over all links"
+    note = _note(
+        rows,
+        "Of federated averaging and decentralised SGD the best setting and moment.",
+    )
+    return Table("Against averaging of weights", header, tuple(lines), note)
+
+
+def _best(method: str, group: list[Row]) -> list[tuple[str, dict[str, float]]]:
+    """dSSFN in every size, with its last layer; of the others the best setting."""
+    known = [row for row in group if row.figures["best_accuracy"] is not None]
+    if method == "dssfn":
+        return [
+            (
+                str(row.key["setting"]),
+                {
+                    "best_accuracy": row.figures["last_accuracy"],
+                    "best_bytes": row.figures["bytes_total"][-1],
+                },
+            )
+            for row in known
+        ]
+    if not known:
+        return []
+    best = max(known, key=lambda row: row.figures["best_accuracy"])
+    return [(str(best.key["setting"]), best.figures)]
+
+
 TABLES: dict[str, Callable[[Sequence[Row]], Table]] = {
     "table2": table2,
     "satimage": satimage,
     "convergence": convergence,
     "degree": degree,
+    "communication": communication,
+    "comparison": comparison,
 }
 
 
