@@ -56,7 +56,7 @@ def _train(network, root, **training):
     finally:
         lab.close()
     layers = [line for line in lines if " averagings" in line]
-    n_averagings = sum(int(line.split()[-2]) for line in layers)
+    n_averagings = sum(int(line.split()[-1]) for line in layers)
     (begin,) = (line for line in lines if "layer 0 begins" in line)
     seconds = (_time(layers[-1]) - _time(begin)).total_seconds()
     return n_averagings * averaging.n_rounds, seconds
