@@ -88,13 +88,7 @@ def _own_files(
     paths = node_files(options.source, federation.names, hosts)
 
     def open_one(path: str | Path) -> FileSamples:
-        return FileSamples(
-            path,
-            target=options.target,
-            classes=plan.classes,
-            features=plan.feature_names,
-            n_features=plan.n_features,
-        )
+        return FileSamples.of_plan(path, options.target, plan)
 
     test = open_one(options.test) if options.test and rank == 0 else None
     return Experiment(

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dssfn._typing import Array, Label
+from dssfn.config import Plan
 from dssfn.datasets.arrays import Source, changed
 from dssfn.datasets.labelled import open_labelled
 from dssfn.errors import DataError, PlanError
@@ -140,6 +141,17 @@ class FileSamples:
     def feature_names(self) -> tuple[str, ...] | None:
         """The columns that are taken, in this order; None for NPZ."""
         return self._file.feature_names
+
+    @classmethod
+    def of_plan(cls, path: str | Path, target: str | None, plan: Plan) -> Self:
+        """Samples with the features and classes that all nodes agreed on."""
+        return cls(
+            path,
+            target=target,
+            classes=plan.classes,
+            features=plan.feature_names,
+            n_features=plan.n_features,
+        )
 
     @property
     def n_features(self) -> int:

@@ -37,13 +37,7 @@ def identity_of(spec: NodeSpec) -> Identity:
 
 def samples_of(spec: NodeSpec, plan: Plan) -> FileSamples:
     """The node's data, which must have the plan's features and classes."""
-    samples = FileSamples(
-        spec.data,
-        target=spec.target,
-        classes=plan.classes,
-        features=plan.feature_names,
-        n_features=plan.n_features,
-    )
+    samples = FileSamples.of_plan(spec.data, spec.target, plan)
     if samples.n_samples < 1:
         raise DataError(f"`{spec.data}` must hold at least one sample, got none.")
     return samples
