@@ -7,8 +7,8 @@ def _row(experiment, key, figures):
     return Row(experiment, key, figures, 1.0, {})
 
 
-def _table2_row(data, preset, n_nodes, seed, db, quick=False):
-    key = {"data": data, "preset": preset, "n_nodes": n_nodes, "seed": seed}
+def _table2_row(data, settings, n_nodes, seed, db, quick=False):
+    key = {"data": data, "settings": settings, "n_nodes": n_nodes, "seed": seed}
     figures = {
         "train_accuracy": 0.99,
         "train_error_db": db,

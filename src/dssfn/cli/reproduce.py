@@ -52,6 +52,9 @@ def reproduce(
     out: Annotated[
         Path, typer.Option(help="Folder for rows, tables and figures.")
     ] = Path("reproduction"),
+    data: Annotated[
+        list[str] | None, typer.Option(help="Only this data set; may be repeated.")
+    ] = None,
     data_dir: Annotated[
         Path | None, typer.Option(help="Folder of NAME.npz files (or DSSFN_DATA_DIR).")
     ] = None,
@@ -76,13 +79,16 @@ def reproduce(
         raise PlanError(f"`--seeds` must be at least 1, got {seeds}.")
     names = list(EXPERIMENTS) if what == "all" else [what]
     numbers = range(1 if quick else seeds)
-    tasks = [
-        task
-        for name in names
-        for task in EXPERIMENTS[name].tasks(
-            quick=quick, seeds=numbers, data_dir=data_dir
-        )
-    ]
+    tasks = _only(
+        data,
+        [
+            task
+            for name in names
+            for task in EXPERIMENTS[name].tasks(
+                quick=quick, seeds=numbers, data_dir=data_dir
+            )
+        ],
+    )
     file = RowFile(_folder(out) / ROWS_FILE)
     with _progress(tasks, file) as on_task:
         run_sweep(tasks, file, on_task=on_task)
@@ -98,6 +104,17 @@ def reproduce(
     else:
         print(text)
         screen.print(f"{len(rows)} rows in {file.path}", soft_wrap=True)
+
+
+def _only(sets: list[str] | None, tasks: list[Task]) -> list[Task]:
+    """The tasks with some data sets."""
+    known = list(dict.fromkeys(str(task.key["data"]) for task in tasks))
+    for name in sets or ():
+        if name not in known:
+            raise PlanError(
+                f"`--data` must be one of {', '.join(known)} here, got {name!r}."
+            )
+    return [task for task in tasks if not sets or task.key["data"] in sets]
 
 
 def _folder(out: Path) -> Path:
@@ -136,5 +153,7 @@ def _progress(tasks: Sequence[Task], file: RowFile) -> Iterator[OnTask]:
 
 
 def _name(task: Task) -> str:
-    values = " ".join(str(value) for value in task.key.values() if value is not False)
+    values = " ".join(
+        str(value) for value in task.key.values() if not isinstance(value, bool)
+    )
     return f"{task.experiment}: {values}"

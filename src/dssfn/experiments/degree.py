@@ -49,9 +49,8 @@ def tasks(
 def _training(name: str, seed: int, quick: bool, data_dir: Path | None) -> Task:
     def run() -> Figures:
         data = data_of(name, seed, quick=quick, data_dir=data_dir)
-        settings = settings_of("paper", name, N_NODES)
-        size = size_of(quick=quick)
-        figures = train_once(data, ring(), size, seed=seed, **settings)
+        settings = settings_of("paper", name, N_NODES) | size_of(quick=quick)._asdict()
+        figures = train_once(data, ring(), seed=seed, **settings)
         per_averaging = make_averaging(ring(), "gossip", tol=TOL).n_rounds
         return {
             "seconds": figures["seconds"]["training"],

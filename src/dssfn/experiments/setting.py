@@ -84,11 +84,10 @@ def settings_of(preset: str, name: str, n_nodes: int) -> dict[str, Any]:
 
 
 def train(
-    data: Dataset, graph: Topology, size: Size, *, seed: int, how: str = "iid",
-    **settings: Any,
-) -> dict[str, Any]:  # fmt: skip
+    data: Dataset, graph: Topology, *, seed: int, **settings: Any
+) -> dict[str, Any]:
     """One training and its figures."""
-    plan = make_plan(data, **size._asdict(), seed=seed, **settings)
-    experiment = divided(data, plan, graph, how)
+    plan = make_plan(data, seed=seed, **settings)
+    experiment = divided(data, plan, graph, "iid")
     outcome = run_experiment(experiment, check_equivalence=False, on_layer=None)
     return outcome.figures

@@ -10,6 +10,11 @@ from dataclasses import dataclass
 from dssfn.rows import Row
 
 PLACES = {1: "one place", 20: "20 nodes"}
+SETTINGS = {
+    "paper": "the paper's",
+    "default": "our defaults",
+    "wide": "4 layers of 3000, gain 10, not scaled",
+}
 QUICK = "Reduced sizes (--quick): these are not the paper's figures."
 
 
@@ -32,11 +37,10 @@ class Table:
 
 def table2(rows: Sequence[Row]) -> Table:
     """Our figures beside the paper's, and the difference."""
-    groups = _grouped(rows, ("data", "preset", "n_nodes"))
+    groups = _grouped(rows, ("data", "settings", "n_nodes"))
     lines = []
-    for (data, preset, n_nodes), group in groups.items():
+    for (data, settings, n_nodes), group in groups.items():
         paper = group[0].figures["paper"]
-        is_paper = preset == "paper"
         name = str(data)
         if paper["data"] != name:
             name += f" (not the paper's {paper['data']})"
@@ -45,7 +49,7 @@ def table2(rows: Sequence[Row]) -> Table:
             (
                 name,
                 PLACES.get(int(n_nodes), f"{n_nodes} nodes"),
-                "the paper's" if is_paper else "our defaults",
+                SETTINGS[str(settings)],
                 _mean(group, "train_accuracy", 100),
                 _against(group, "train_error_db", 1, paper["train_error_db"], compared),
                 _against(
