@@ -9,8 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 from dssfn.cli.main import app
+from dssfn.report.evidence.curves import draw_evidence
+from dssfn.report.evidence.page import make_evidence_page
 from dssfn.report.figures import NAMES, draw_all
 from dssfn.report.page import make_page
+from tests.evidence_sample import sample_rows
 from tests.report_sample import sample_result
 
 BROWSER = next(
@@ -65,14 +68,16 @@ def pages(trained, tmp_path_factory):
     wordy["data"] = wordy["settings"]["topology"] = "unbroken" * 40
     wordy["made_by"]["machine"] = "z" * 300
     wordy["communication"] |= {"bytes_total": 10**14, "rounds": 10**9}
-    for name, result in {"letters": letters, "wordy": wordy}.items():
-        page = make_page(result, draw_all(result))
-        (folder / f"{name}.html").write_text(page, encoding="utf-8")
-    return {
-        "trained": trained / "report.html",
-        "letters": folder / "letters.html",
-        "wordy": folder / "wordy.html",
+    rows = sample_rows()
+    texts = {
+        "letters": make_page(letters, draw_all(letters)),
+        "wordy": make_page(wordy, draw_all(wordy)),
+        "evidence": make_evidence_page(rows, draw_evidence(rows)),
     }
+    for name, page in texts.items():
+        (folder / f"{name}.html").write_text(page, encoding="utf-8")
+    paths = {name: folder / f"{name}.html" for name in texts}
+    return {"trained": trained / "report.html"} | paths
 
 
 def show(browser, page, width, theme):
@@ -90,7 +95,7 @@ def show(browser, page, width, theme):
 @in_browser
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [PHONE, DESK])
-@pytest.mark.parametrize("name", ["trained", "letters", "wordy"])
+@pytest.mark.parametrize("name", ["trained", "letters", "wordy", "evidence"])
 def test_the_page_is_whole_and_fits(browser, pages, name, width, theme):
     show(browser, pages[name], width, theme)
     assert browser.get_log("browser") == []
@@ -110,7 +115,7 @@ def test_the_page_is_whole_and_fits(browser, pages, name, width, theme):
 
 
 @in_browser
-@pytest.mark.parametrize("name", ["trained", "letters"])
+@pytest.mark.parametrize("name", ["trained", "letters", "evidence"])
 def test_labels_of_a_figure_can_be_read_on_a_phone(browser, pages, name):
     show(browser, pages[name], PHONE, "light")
     heights = browser.execute_script(

@@ -1,11 +1,11 @@
-"""`dssfn report`: a training as a page to look at, from what its folder holds."""
+"""`dssfn report`: a page to look at, from what a folder holds."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,27 +13,40 @@ from dssfn._atomic import write_atomically
 from dssfn.cli.outcome import notes, screen, to_json
 from dssfn.cli.outfolder import LAYERS_FILE, RESULT_FILE
 from dssfn.errors import DataError, InputError
+from dssfn.report.evidence.tables import tables_of
+from dssfn.rows import Row, RowFile
+
+if TYPE_CHECKING:
+    from dssfn.report.canvas import Drawing
 
 # What needs matplotlib is imported when it is used: the other commands do without.
 
 REPORT_FILE, FIGURES_FOLDER = "report.html", "figures"
+ROWS_FILE, TABLES_FILE = "rows.jsonl", "tables.md"
 
 
 def report(
     folder: Annotated[
         Path,
-        typer.Argument(metavar="DIR", help="What `dssfn simulate --out DIR` wrote."),
+        typer.Argument(
+            metavar="DIR", help="What `simulate` or `reproduce` wrote with --out DIR."
+        ),
     ],
 ) -> None:
-    """Make the report of a training anew, from the figures in its folder."""
+    """Make a report anew, from the figures in its folder, without training."""
+    has_rows = (folder / ROWS_FILE).is_file()
     try:
-        write_report(read_result(folder), folder)
+        if has_rows:
+            write_evidence(RowFile(folder / ROWS_FILE), folder)
+        else:
+            write_report(read_result(folder), folder)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as exc:
         if isinstance(exc, InputError):
             raise
+        path = folder / (ROWS_FILE if has_rows else RESULT_FILE)
         raise DataError(
-            f"`{folder / RESULT_FILE}` must be a result that dssfn wrote; it cannot be "
-            f"read as one ({type(exc).__name__}: {exc}). Train again with --out."
+            f"`{path}` must be what this version of dssfn writes; it cannot be read as "
+            f"that ({type(exc).__name__}: {exc}). Remove it and make it anew."
         ) from exc
     screen.print(f"The report is in {folder / REPORT_FILE}", soft_wrap=True)
 
@@ -60,34 +73,61 @@ def write_report(result: Mapping[str, Any], folder: Path) -> None:
     from dssfn.report.page import make_page
 
     drawings = draw_all(result)
-    page = make_page(result, drawings)
+    _write_page(folder, make_page(result, drawings), drawings)
+    for name in set(NAMES) - set(drawings):
+        for kind in ("svg", "png"):
+            (folder / FIGURES_FOLDER / f"{name}.{kind}").unlink(missing_ok=True)
+
+
+def write_evidence(rows: Iterable[Row], folder: Path) -> None:
+    """The tables of the paper's experiments and, with matplotlib, their page.
+
+    Full rows, if there are any; else those of reduced sizes.
+    """
+    every = list(rows)
+    full = [row for row in every if not row.key.get("quick")]
+    shown = full or every
+    text = "\n".join(table.markdown() for table in tables_of(shown).values())
+    write_atomically(folder / TABLES_FILE, text.encode())
+    if not _can_draw(folder):
+        return
+    from dssfn.report.evidence.curves import draw_evidence
+    from dssfn.report.evidence.page import make_evidence_page
+
+    drawings = draw_evidence(shown)
+    _write_page(folder, make_evidence_page(shown, drawings), drawings)
+
+
+def _write_page(folder: Path, page: str, drawings: Mapping[str, Drawing]) -> None:
     figures = folder / FIGURES_FOLDER
     figures.mkdir(exist_ok=True)
-    for name in NAMES:
-        svg, png = figures / f"{name}.svg", figures / f"{name}.png"
-        if name in drawings:
-            write_atomically(svg, drawings[name].svg.encode())
-            write_atomically(png, drawings[name].png)
-        else:
-            svg.unlink(missing_ok=True)
-            png.unlink(missing_ok=True)
+    for name, drawing in drawings.items():
+        write_atomically(figures / f"{name}.svg", drawing.svg.encode())
+        write_atomically(figures / f"{name}.png", drawing.png)
     write_atomically(folder / REPORT_FILE, page.encode())
+
+
+def _can_draw(folder: Path) -> bool:
+    """Whether there is matplotlib; if not, a line about it and no old page."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        (folder / REPORT_FILE).unlink(missing_ok=True)
+        notes.print(
+            "No report was made: it needs matplotlib (pip install 'dssfn[report]').",
+            soft_wrap=True,
+        )
+        return False
+    return True
 
 
 def try_to_report(
     result: Mapping[str, Any], folder: Path, *, quiet: bool = False
 ) -> None:
     """The report of a training that has just ended; without the extra, a line."""
-    path = folder / REPORT_FILE
-    path.unlink(missing_ok=True)  # it would be about another training
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        notes.print(
-            "No report was made: it needs matplotlib (pip install 'dssfn[report]').",
-            soft_wrap=True,
-        )
+    (folder / REPORT_FILE).unlink(missing_ok=True)  # it is about another training
+    if not _can_draw(folder):
         return
     write_report(json.loads(to_json(result)), folder)
     if not quiet:
-        screen.print(f"The report is in {path}", soft_wrap=True)
+        screen.print(f"The report is in {folder / REPORT_FILE}", soft_wrap=True)

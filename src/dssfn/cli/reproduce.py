@@ -18,8 +18,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from dssfn._atomic import write_atomically
 from dssfn.cli.outcome import notes, print_json, screen
+from dssfn.cli.report import REPORT_FILE, ROWS_FILE, TABLES_FILE, write_evidence
 from dssfn.errors import InputError, PlanError
 from dssfn.experiments import (
     communication,
@@ -29,7 +29,7 @@ from dssfn.experiments import (
     satimage,
     table2,
 )
-from dssfn.report.summary import TABLES
+from dssfn.report.evidence.tables import tables_of
 from dssfn.rows import RowFile, Task, run_sweep
 
 EXPERIMENTS: dict[str, ModuleType] = {
@@ -40,7 +40,11 @@ EXPERIMENTS: dict[str, ModuleType] = {
     "communication": communication,
     "comparison": comparison,
 }
-ROWS_FILE, TABLES_FILE = "rows.jsonl", "tables.md"
+_WRITTEN = {
+    ROWS_FILE: "The rows are in",
+    TABLES_FILE: "The tables are in",
+    REPORT_FILE: "The report is in",
+}
 
 OnTask = Callable[[int, Task], None]
 
@@ -58,7 +62,9 @@ def reproduce(
     data_dir: Annotated[
         Path | None, typer.Option(help="Folder of NAME.npz files (or DSSFN_DATA_DIR).")
     ] = None,
-    seeds: Annotated[int, typer.Option(help="How many seeds.")] = 5,
+    seeds: Annotated[
+        int, typer.Option(help="How many seeds, for table2 and satimage.")
+    ] = 5,
     quick: Annotated[
         bool, typer.Option("--quick", help="Small networks and few samples: minutes.")
     ] = False,
@@ -92,18 +98,16 @@ def reproduce(
     file = RowFile(_folder(out) / ROWS_FILE)
     with _progress(tasks, file) as on_task:
         run_sweep(tasks, file, on_task=on_task)
+    write_evidence((row for row in file if row.key["quick"] == quick), out)
     wanted = {(task.experiment, str(task.key)) for task in tasks}
     rows = [row for row in file if (row.experiment, str(row.key)) in wanted]
-    tables = [
-        TABLES[name]([row for row in rows if row.experiment == name]) for name in names
-    ]
-    text = "\n".join(table.markdown() for table in tables)
-    write_atomically(out / TABLES_FILE, text.encode())
     if json:
         print_json([{"key": row.key, "figures": row.figures} for row in rows])
-    else:
-        print(text)
-        screen.print(f"{len(rows)} rows in {file.path}", soft_wrap=True)
+        return
+    print("\n".join(table.markdown() for table in tables_of(rows).values()))
+    for path in (file.path, out / TABLES_FILE, out / REPORT_FILE):
+        if path.exists():
+            screen.print(f"{_WRITTEN[path.name]} {path}", soft_wrap=True)
 
 
 def _only(sets: list[str] | None, tasks: list[Task]) -> list[Task]:

@@ -14,9 +14,12 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
 
 from dssfn.errors import InputError
+from dssfn.report.words import power
 
 try:
     import matplotlib
@@ -47,11 +50,12 @@ __all__ = [
     "LineCollection",
     "LogLocator",
     "MaxNLocator",
-    "NullFormatter",
     "Rectangle",
     "bare",
     "finish",
+    "log_range",
     "new_axes",
+    "power_or_number",
     "style",
 ]
 
@@ -160,6 +164,32 @@ def new_axes(height: float, *, width: float = WIDTH) -> Axes:
 def bare(axes: Axes) -> None:
     """Take off everything but what is drawn."""
     axes.set_axis_off()
+
+
+def log_range(axes: Axes, which: Literal["x", "y"], low: float, high: float) -> None:
+    """A logarithmic axis: powers of ten; steps between them too where there are few."""
+    few = high / low < 100
+    fine = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if high / low < 6 else (1.0, 2.0, 5.0)
+    room = max(high / low, 4.0) ** 0.12
+    axis = axes.yaxis if which == "y" else axes.xaxis
+    axes.set(**{f"{which}scale": "log", f"{which}lim": (low / room**1.3, high * room)})
+    axis.set_major_locator(LogLocator(subs=fine if few else (1.0,), numticks=8))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: power_or_number(value)))
+    axis.set_minor_formatter(NullFormatter())
+    axes.tick_params(which="minor", length=0)
+
+
+def power_or_number(value: float) -> str:
+    """A number on an axis.
+
+    >>> power_or_number(500.0), power_or_number(2e7)
+    ('500', '2 × 10⁷')
+    """
+    if 1e-3 < value < 1e5:
+        return f"{value:,.6g}"
+    exponent = int(np.floor(np.log10(value) + 1e-9))
+    digit = round(value / 10.0**exponent)
+    return power(exponent) if digit == 1 else f"{digit} × {power(exponent)}"
 
 
 def finish(axes: Axes, name: str, label: str) -> Drawing:

@@ -21,10 +21,11 @@ from dssfn.report.canvas import (
     LineCollection,
     LogLocator,
     MaxNLocator,
-    NullFormatter,
     bare,
     finish,
+    log_range,
     new_axes,
+    power_or_number,
     style,
 )
 from dssfn.report.layout import positions
@@ -34,7 +35,6 @@ from dssfn.report.words import (
     count,
     percent,
     plural,
-    power,
     size,
     small,
     unit_of,
@@ -113,7 +113,7 @@ def draw_cost(result: Result) -> Drawing | None:
     axes = new_axes(220)
     axes.semilogy(layers, costs, "o-", color=FIRST, markersize=5)
     _layer_axis(axes, layers)
-    _log_axis(axes, min(costs), max(costs))
+    log_range(axes, "y", min(costs), max(costs))
     axes.set_ylabel("cost")
     for x, y, offset, side in (
         (layers[0], costs[0], (0, 8), "left"),
@@ -135,26 +135,6 @@ def _layer_axis(axes: Axes, layers: Sequence[int]) -> None:
     axes.set_xlim(layers[0] - 0.35, layers[-1] + 0.35)
     axes.grid(axis="y")
     axes.spines["left"].set_visible(False)
-
-
-def _log_axis(axes: Axes, lowest: float, highest: float) -> None:
-    """Powers of ten; steps between them too where there are few."""
-    few = highest / lowest < 100
-    fine = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if highest / lowest < 6 else (1.0, 2.0, 5.0)
-    room = max(highest / lowest, 4.0) ** 0.12
-    axes.set_ylim(lowest / room**1.3, highest * room)
-    axes.yaxis.set_major_locator(LogLocator(subs=fine if few else (1.0,), numticks=8))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: _power_or_number(y)))
-    axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.tick_params(which="minor", length=0)
-
-
-def _power_or_number(value: float) -> str:
-    if 1e-3 < value < 1e5:
-        return f"{value:,.6g}"
-    exponent = int(np.floor(np.log10(value) + 1e-9))
-    digit = round(value / 10.0**exponent)
-    return power(exponent) if digit == 1 else f"{digit} × {power(exponent)}"
 
 
 def draw_accuracy(result: Result) -> Drawing | None:
@@ -267,7 +247,7 @@ def draw_equivalence(result: Result) -> Drawing | None:
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
     axes.xaxis.set_major_locator(LogLocator(numticks=6))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: _power_or_number(x)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: power_or_number(x)))
     axes.tick_params(which="minor", length=0)
     axes.set_xlabel("relative difference (small mark: one rounding)")
     label = "Relative differences: " + "; ".join(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
+from dssfn.report.blocks import Headline
+from dssfn.report.table import Table
 from dssfn.report.words import (
     amount,
     brief,
@@ -59,37 +60,6 @@ _DIVIDED = {
     "by-class": "divided by class",
     "one file each": "one file each",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table.
-
-    Parameters
-    ----------
-    caption : str
-        What it shows.
-    head : sequence of str
-        One per column.
-    rows : sequence of sequences of str
-        The first cell names the row.
-    numeric_from : int
-        The first of the columns that hold numbers.
-    """
-
-    caption: str
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    numeric_from: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Headline:
-    """A figure that matters: its name, its value, and a few words."""
-
-    name: str
-    value: str
-    words: str
 
 
 def lead(result: Result) -> str:

@@ -1,0 +1,202 @@
+"""The parts that pages are made of, as HTML.
+
+Nothing is loaded from anywhere, and nothing runs: the policy in the head of a page
+forbids both. All words go through `text`, because labels and file names are the user's.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import NamedTuple, Protocol
+
+from dssfn.report.table import Table
+
+WHOLE = 18  # letters: a shorter cell stays on one line
+LONG = 12  # rows: a longer table may be divided between sheets of paper
+
+_HEAD = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
+<link rel="icon" href="data:,">
+<title>{title}</title>
+<style>
+{style}</style>
+</head>
+<body>
+"""
+
+
+class Picture(Protocol):
+    """What the page needs of a figure."""
+
+    @property
+    def name(self) -> str:
+        """Its place on the page."""
+
+    @property
+    def label(self) -> str:
+        """What it shows, for those who do not see it."""
+
+    @property
+    def inline(self) -> str:
+        """Its SVG."""
+
+    @property
+    def width(self) -> int:
+        """Points at which its letters have their size."""
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it gets a place of its own."""
+
+
+Pictures = Mapping[str, Picture]
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """A figure that matters: its name, its value, and a few words."""
+
+    name: str
+    value: str
+    words: str
+
+
+def whole_page(
+    title: str,
+    eyebrow: str,
+    heading: str,
+    lead: str,
+    headlines: Sequence[Headline],
+    sections: Sequence[str],
+    version: str,
+    warning: str = "",
+) -> str:
+    """A page; empty sections are left out."""
+    style = files("dssfn.report").joinpath("style.css").read_text(encoding="utf-8")
+    alert = f'<p class="warning">{text(warning)}</p>\n' if warning else ""
+    parts = [
+        _HEAD.format(title=text(title), style=style)
+        + f'<header>\n<p class="eyebrow">{text(eyebrow)}</p>\n'
+        f'<h1>{text(heading)}</h1>\n<p class="lead">{text(lead)}</p>\n{alert}</header>',
+        _tiles(headlines),
+        "<main>",
+        *sections,
+        "</main>",
+        f"<footer>Made by dssfn {text(version)}</footer>",
+    ]
+    return "\n".join(part for part in parts if part) + "\n</body>\n</html>\n"
+
+
+def text(words: object) -> str:
+    """Words as HTML."""
+    return html.escape(str(words), quote=True)
+
+
+def _tiles(headlines: Sequence[Headline]) -> str:
+    tiles = "\n".join(
+        f'<div><dt>{text(one.name)}</dt><dd class="value{_kind(i, one.value)}">'
+        f'{text(one.value)}</dd><dd class="words">{text(one.words)}</dd></div>'
+        for i, one in enumerate(headlines)
+    )
+    if not tiles:
+        return ""
+    return f'<dl class="headlines of-{len(headlines)}">\n{tiles}\n</dl>'
+
+
+def _kind(place: int, value: str) -> str:
+    return " main" * (not place) + " wordy" * value[:1].isalpha()
+
+
+class Card(NamedTuple):
+    """One part of a section."""
+
+    tag: str
+    inner: str
+    is_wide: bool = False
+    is_long: bool = False
+    name: str = ""
+
+    def html(self) -> str:
+        """The part as HTML."""
+        kinds = "card" + " wide" * self.is_wide + " long" * self.is_long
+        place = f' id="{self.name}"' if self.name else ""
+        return f'<{self.tag} class="{kinds}"{place}>\n{self.inner}\n</{self.tag}>'
+
+
+def section(title: str, about: str | Sequence[str], *cards: Card | None) -> str:
+    """Some paragraphs and two columns without holes; nothing if they are empty."""
+    shown = [card for card in cards if card]
+    if not shown:
+        return ""
+    narrow = [place for place, card in enumerate(shown) if not card.is_wide]
+    if len(narrow) % 2:
+        shown[narrow[-1]] = shown[narrow[-1]]._replace(is_wide=True)
+    shown.sort(key=lambda card: card.is_wide)
+    inner = "\n".join(card.html() for card in shown)
+    about = [about] if isinstance(about, str) else about
+    words = "\n".join(f'<p class="about">{text(part)}</p>' for part in about)
+    return (
+        f"<section>\n<h2>{text(title)}</h2>\n{words}\n"
+        f'<div class="grid">\n{inner}\n</div>\n</section>'
+    )
+
+
+def figure(pictures: Pictures, name: str, title: str, note: str) -> Card | None:
+    """A figure with its caption, if it was drawn."""
+    picture = pictures.get(name)
+    if picture is None:
+        return None
+    svg = picture.inline.replace(
+        "<svg ", f'<svg role="img" aria-label="{text(picture.label)}" ', 1
+    )
+    if picture.is_wide:
+        svg = svg.replace("<svg ", f'<svg style="min-width:{picture.width}px" ', 1)
+        svg = _scrolled(svg, title)
+    caption = f'<h3>{text(title)}</h3><p class="note">{text(note)}</p>'
+    inner = f"<figcaption>{caption}</figcaption>\n{svg}"
+    return Card("figure", inner, picture.is_wide, name=name)
+
+
+def _scrolled(inner: str, label: str) -> str:
+    return (
+        f'<div class="scroll" role="region" tabindex="0" aria-label="{text(label)}">'
+        f"\n{inner}\n</div>"
+    )
+
+
+def table_card(table: Table | None, *, is_wide: bool = False) -> Card | None:
+    """A table in a card, if there is one."""
+    if table is None:
+        return None
+    head = _cells(table, 'th scope="col"', table.head, 0)
+    rows = "\n".join(
+        f'<tr><th scope="row">{text(row[0])}</th>{_cells(table, "td", row[1:], 1)}</tr>'
+        for row in table.rows
+    )
+    kind = "pairs" if len(table.head) == 2 else "many"
+    inner = (
+        f'<table class="{kind}">\n<caption>{text(table.caption)}</caption>\n'
+        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
+    )
+    inner = _scrolled(inner, table.caption) if len(table.head) > 2 else inner
+    inner += f'\n<p class="below">{text(table.note)}</p>' if table.note else ""
+    return Card("div", inner, is_wide, len(table.rows) > LONG)
+
+
+def _cells(table: Table, tag: str, words: Sequence[str], first: int) -> str:
+    """Cells of a row, from the column `first` on; numbers go to the right."""
+    end, cells = tag.split()[0], []
+    for column, word in enumerate(words, start=first):
+        is_number = column >= table.numeric_from and end == "td" and len(table.head) > 2
+        whole = len(word) <= WHOLE or is_number
+        kinds = "n" * (column >= table.numeric_from) + " whole" * whole
+        cells.append(f'<{tag} class="{kinds.strip()}">{text(word)}</{end}>')
+    return "".join(cells)

@@ -1,0 +1,1 @@
+"""The paper's experiments on a page: tables, figures and findings, from rows."""

@@ -1,0 +1,235 @@
+"""Tables of the paper's experiments, from rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from dssfn.report.evidence.select import (
+    best_of,
+    deviation,
+    grouped,
+    is_quick,
+    mean,
+    where,
+)
+from dssfn.report.table import Table
+from dssfn.report.words import count
+from dssfn.rows import Row
+
+SETTINGS = {
+    "paper": "the paper's",
+    "default": "our defaults",
+    "wide": "4 layers of 3000, gain 10, not scaled",
+}
+METHODS = {
+    "dssfn": "dSSFN",
+    "fedavg": "federated averaging",
+    "dpsgd": "decentralised SGD",
+}
+SCHEMES = {"paper": "ADMM and gossip", "gram": "gram", "krylov": "krylov"}
+QUICK = "Reduced sizes (--quick): these are not the paper's figures."
+
+
+def table2(rows: Sequence[Row]) -> Table:
+    """Our figures beside the paper's, and the difference."""
+    lines = []
+    for (data, settings, n_nodes), group in grouped(
+        rows, ("data", "settings", "n_nodes")
+    ).items():
+        paper = group[0].figures["paper"]
+        compared = paper["data"] == data
+        error = paper["train_error_db"] if compared else None
+        accuracy = paper["test_accuracy"][0] if compared else None
+        lines.append(
+            (
+                str(data) if compared else f"{data} (not the paper's {paper['data']})",
+                place(n_nodes),
+                SETTINGS[str(settings)],
+                _mean(group, "train_accuracy", 100),
+                _against(group, "train_error_db", 1, error),
+                _against(group, "test_accuracy", 100, accuracy),
+                str(len(group)),
+            )
+        )
+    return Table(
+        "Table II: train error and test accuracy",
+        (
+            "data", "where", "settings", "train %", "train error dB (paper,"
+            " difference)", "test % (paper, difference)", "seeds",
+        ),
+        lines,
+        numeric_from=3,
+        note=_note(rows, "Mean and standard deviation over the seeds."),
+    )  # fmt: skip
+
+
+def place(n_nodes: object) -> str:
+    """Where the data were."""
+    return "one place" if n_nodes == 1 else f"{n_nodes} nodes"
+
+
+def satimage(rows: Sequence[Row]) -> Table:
+    """What each change does to the Satimage row."""
+    lines = []
+    for (change,), group in grouped(rows, ("change",)).items():
+        paper = group[0].figures["paper"]
+        lines.append(
+            (
+                str(change),
+                _against(group, "train_error_db", 1, paper["train_error_db"]),
+                _against(group, "test_accuracy", 100, paper["test_accuracy"][0]),
+                _mean(group, "train_accuracy", 100),
+            )
+        )
+    return Table(
+        "Satimage on 20 nodes: one change at a time",
+        (
+            "change", "train error dB (paper, difference)",
+            "test % (paper, difference)", "train %",
+        ),
+        lines,
+        note=_note(rows, "Degree 4, the paper's settings but for one change."),
+    )  # fmt: skip
+
+
+def degree(rows: Sequence[Row]) -> Table:
+    """Rounds of an averaging for every degree, and the time of a training."""
+    lines = []
+    parts = where(rows, "degree", part="averaging")
+    for (data, d), group in grouped(parts, ("data", "degree")).items():
+        (training,) = where(rows, "degree", part="training", data=data)
+        whole = training.figures
+        cells = [str(data), str(d)]
+        for row in group:
+            one = row.figures
+            measured = whole["seconds"] + whole["averagings"] * one["seconds_measured"]
+            modelled = whole["seconds"] + whole["averagings"] * one["seconds_modelled"]
+            cells.append(
+                f"{one['rounds']} / {measured:.0f} s / {modelled / 60:.1f} min"
+            )
+        lines.append(tuple(cells))
+    return Table(
+        "Degree of the 20-node circle",
+        ("data", "degree", *(str(row.key["scheme"]) for row in group)),
+        lines,
+        note=_note(
+            rows,
+            "Rounds of one averaging to 1e-10; time of the training on this machine, "
+            "every round carried out; time over links with 20 ms and 100 Mbit/s.",
+        ),
+    )
+
+
+def convergence(rows: Sequence[Row]) -> Table:
+    """Where the curves end."""
+    lines = [
+        (
+            str(row.key["data"]),
+            str(row.key["solver"]),
+            str(row.figures["averagings"][-1]),
+            f"{row.figures['cost'][-1]:.5g}",
+        )
+        for row in rows
+    ]
+    head = "data", "solver", "averagings in all layers", "cost at the end"
+    return Table("Where the curves end", head, lines, 2, _note(rows, ""))
+
+
+def communication(rows: Sequence[Row]) -> Table:
+    """What gradient descent sends to reach the cost of dSSFN."""
+    lines = []
+    for row in rows:
+        key, found = row.key, row.figures
+        at_least = "" if found["reached"] else "> "
+        lines.append(
+            (
+                f"{key['data']}, {key['layers']} layers of {key['width']}",
+                SCHEMES[str(key["scheme"])],
+                str(key["descent"]),
+                f"{at_least}{found['descent_iterations']}",
+                f"{found['dssfn_scalars_per_node'] / 1e6:.3g}",
+                f"{at_least}{found['descent_scalars_per_node'] / 1e6:.3g}",
+                count(found["dssfn_rounds"]),
+                f"{at_least}{count(found['descent_rounds'])}",
+                f"{at_least}{found['eta_measured']:.3g}",
+                f"{found['eta_formula']:.3g}",
+            )
+        )
+    head = (
+        "data, network", "dSSFN by", "descent by", "its iterations I",
+        "numbers: dSSFN", "descent", "rounds: dSSFN", "descent", "eta measured",
+        "n I / (Q K)",
+    )  # fmt: skip
+    note = (
+        "Numbers that a node sends, in millions. Gradients are averaged by the "
+        "same consensus as dSSFN's messages."
+    )
+    return Table("The ratio eta, measured", head, lines, 3, _note(rows, note))
+
+
+def comparison(rows: Sequence[Row]) -> Table:
+    """Test accuracy and bytes of every method by split; the best of its settings."""
+    lines = []
+    for (data, method, split), group in grouped(
+        rows, ("data", "method", "split")
+    ).items():
+        best = best_of(group)
+        for row in group if method == "dssfn" else [best] if best else []:
+            found, last = row.figures, method == "dssfn"
+            accuracy = found["last_accuracy" if last else "best_accuracy"]
+            sent = found["bytes_total"][-1] if last else found["best_bytes"]
+            lines.append(
+                (
+                    str(data),
+                    METHODS[str(method)],
+                    str(split),
+                    str(row.key["setting"]),
+                    f"{100 * accuracy:.2f}",
+                    f"{sent / 1e6:.3g}",
+                    f"{found['prediction_agreement']:.3f}" if last else "",
+                )
+            )
+    head = (
+        "data", "method", "split", "setting", "test %", "MB over all links",
+        "same class as one machine",
+    )  # fmt: skip
+    note = _note(
+        rows,
+        "dSSFN with its last layer; of federated averaging and decentralised SGD the "
+        "best setting and the best moment, by test accuracy.",
+    )
+    return Table("Against averaging of weights", head, lines, 4, note)
+
+
+TABLES: dict[str, Callable[[Sequence[Row]], Table]] = {
+    "table2": table2,
+    "satimage": satimage,
+    "convergence": convergence,
+    "degree": degree,
+    "communication": communication,
+    "comparison": comparison,
+}
+
+
+def tables_of(rows: Iterable[Row]) -> dict[str, Table]:
+    """The table of every experiment that has rows, by its name."""
+    rows = list(rows)
+    found = {name: where(rows, name) for name in TABLES}
+    return {name: TABLES[name](some) for name, some in found.items() if some}
+
+
+def _mean(group: Sequence[Row], figure: str, unit: float) -> str:
+    return f"{unit * mean(group, figure):.2f} ± {unit * deviation(group, figure):.2f}"
+
+
+def _against(
+    group: Sequence[Row], figure: str, unit: float, paper: float | None
+) -> str:
+    text = _mean(group, figure, unit)
+    if paper is None:
+        return text
+    return f"{text} ({paper:g}, {unit * mean(group, figure) - paper:+.2f})"
+
+
+def _note(rows: Sequence[Row], text: str) -> str:
+    return " ".join(part for part in (text, QUICK if is_quick(rows) else "") if part)

@@ -1,0 +1,123 @@
+"""Rows of all experiments as `dssfn reproduce` makes them, without training."""
+
+from __future__ import annotations
+
+from dssfn.experiments import table2
+from dssfn.rows import Row
+
+
+def row(experiment, key, figures):
+    """A row with its versions."""
+    return Row(experiment, key, figures, 90.0, {"dssfn": "0.0", "numpy": "2.0"})
+
+
+def sample_rows(*, quick=False):
+    """A few rows of every experiment."""
+    every = (_table2, _satimage, _convergence, _degree, _communication, _comparison)
+    return [
+        row(experiment, {**key, "quick": quick}, figures)
+        for make in every
+        for experiment, key, figures in make()
+    ]
+
+
+def table2_figures(data, n_nodes, *, db=-50.0, test=0.6):
+    """The figures of a row of Table II."""
+    found = {"train_accuracy": 0.99, "train_error_db": db, "test_accuracy": test}
+    return found | table2.published(data, n_nodes)
+
+
+def _table2():
+    for data, db, test in (
+        ("vowel", -51.0, 0.59),
+        ("letter", -17.0, 0.92),
+        ("mnist", -9.0, 0.952),
+        ("norb_subset3", -8.0, 0.8),
+    ):
+        for column in table2.columns_of(data):
+            for seed in (0, 1):
+                key = {"data": data, "settings": column.settings}
+                key |= {"n_nodes": column.n_nodes, "seed": seed}
+                figures = table2_figures(
+                    data, column.n_nodes, db=db - seed, test=test + 0.005 * seed
+                )
+                yield "table2", key, figures
+
+
+def _satimage():
+    for change, db in (("as published", -8.3), ("mu_l = 1", -9.4), ("alpha = 1", -7)):
+        key = {"data": "satimage", "change": change, "seed": 0}
+        yield "satimage", key, table2_figures("satimage", 20, db=db)
+
+
+def _convergence():
+    costs = [100.0 / (layer + 1) ** 0.5 * (1 + 1 / k)
+             for layer in range(3) for k in range(1, 11)]  # fmt: skip
+    key = {"data": "letter", "seed": 0}
+    curve = {"averagings": list(range(1, 31)), "cost": costs}
+    yield "convergence", {**key, "solver": "admm"}, curve
+    curve = {"averagings": [3, 5, 6], "cost": [100.0, 70.0, 55.0]}
+    yield "convergence", {**key, "solver": "krylov"}, curve
+
+
+def _degree():
+    key = {"data": "letter", "part": "training", "seed": 0}
+    yield "degree", key, {"seconds": 20.0, "averagings": 2101}
+    for d in range(1, 11):
+        for scheme, rounds in (
+            ("gossip", 700 // d**2 if d < 10 else 1),
+            ("chebyshev", 80 // d if d < 10 else 1),
+            ("exact", 11 - d),
+        ):
+            key = {"data": "letter", "part": "averaging", "degree": d, "scheme": scheme}
+            figures = {"rounds": rounds, "contraction": 0.5}
+            figures |= {"seconds_measured": 1e-3 * rounds}
+            figures |= {"seconds_modelled": 0.02 * rounds}
+            yield "degree", key, figures
+
+
+def _communication():
+    for scheme, numbers in (("paper", 1e9), ("gram", 1e7), ("krylov", 2e7)):
+        key = {"data": "letter", "layers": 2, "width": 100, "descent": "adam"}
+        figures = {
+            "dssfn_cost": [100.0, 70.0, 55.0],
+            "dssfn_cost_scalars": [numbers / 3, numbers / 2, numbers],
+            "dssfn_scalars_per_node": numbers,
+            "dssfn_rounds": 1000,
+            "descent_cost": [200.0, 90.0, 50.0],
+            "descent_cost_scalars": [0, 1e10, 2e10],
+            "descent_iterations": 2,
+            "descent_scalars_per_node": 2e10,
+            "descent_rounds": 130,
+            "descent_weights": 5000,
+            "reached": scheme != "krylov",
+            "eta_measured": 2e10 / numbers,
+            "eta_formula": 25.0,
+        }
+        yield "communication", {**key, "scheme": scheme, "seed": 0}, figures
+
+
+def _comparison():
+    lost = {"iid": 0.0, "dirichlet:0.1": 0.03, "by-class": 0.2}
+    for split, less in lost.items():
+        key = {"data": "letter", "split": split, "seed": 0}
+        for setting in ("default", "small"):
+            figures = _curve([0.8, 0.95, 0.94]) | {"prediction_agreement": 1.0}
+            yield "comparison", {**key, "method": "dssfn", "setting": setting}, figures
+        for method in ("fedavg", "dpsgd"):
+            found = [0.5 - less, 0.9 - less]
+            for rate, curve in (("rate 0.1", found), ("rate 9", [])):
+                method_key = {**key, "method": method, "setting": rate}
+                yield "comparison", method_key, _curve(curve)
+
+
+def _curve(accuracies):
+    sent = [1_000_000 * 4**i for i in range(len(accuracies))]
+    best = max(accuracies, default=None)
+    return {
+        "bytes_total": sent,
+        "test_accuracy": accuracies,
+        "last_accuracy": accuracies[-1] if accuracies else None,
+        "best_accuracy": best,
+        "best_bytes": sent[accuracies.index(best)] if accuracies else None,
+    }

@@ -1,0 +1,143 @@
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from dssfn.experiments import communication, comparison
+from dssfn.report.evidence.curves import draw_evidence, power_law
+from dssfn.report.evidence.findings import ABOUT, headlines
+from dssfn.report.evidence.page import make_evidence_page
+from dssfn.report.evidence.select import where
+from dssfn.report.evidence.tables import TABLES, tables_of
+from tests.evidence_sample import row, sample_rows, table2_figures
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return sample_rows()
+
+
+@pytest.fixture(scope="module")
+def drawings(rows):
+    return draw_evidence(rows)
+
+
+def _table2_row(data, settings, n_nodes, seed, db):
+    key = {"data": data, "settings": settings, "n_nodes": n_nodes, "seed": seed}
+    return row("table2", key, table2_figures(data, n_nodes, db=db))
+
+
+def test_table_two_shows_the_paper_and_the_difference():
+    rows = [
+        _table2_row("vowel", "paper", 20, seed, db)
+        for seed, db in enumerate((-50, -52))
+    ]
+    (line,) = TABLES["table2"](rows).rows
+    assert line[:3] == ("vowel", "20 nodes", "the paper's")
+    assert line[4] == "-51.00 ± 1.41 (-51.67, +0.67)"
+    assert line[5] == "60.00 ± 0.00 (59.2, +0.80)"
+    assert line[6] == "2"
+
+
+def test_a_stand_in_is_never_compared_with_the_papers_set(rows):
+    stand_in = _table2_row("norb_subset3", "paper", 1, 0, -10.0)
+    (line,) = TABLES["table2"]([stand_in]).rows
+    assert line[0] == "norb_subset3 (not the paper's norb)"
+    assert "(" not in line[4]
+    assert not any("norb" in told for told in ABOUT["table2"](rows))
+    assert draw_evidence([stand_in]) == {}
+
+
+def test_reduced_sizes_are_named_on_every_table_and_on_the_page(rows):
+    quick = sample_rows(quick=True)
+    for name, table in tables_of(quick).items():
+        assert "Reduced sizes" in table.markdown(), name
+    for name, table in tables_of(rows).items():
+        assert "Reduced sizes" not in table.markdown(), name
+    assert "Reduced sizes" in make_evidence_page(quick, {}).split("<main>")[0]
+    assert "Reduced sizes" not in make_evidence_page(rows, {})
+    assert "Table II, columns" not in [one.name for one in headlines(quick)]
+
+
+def test_degree_adds_what_averaging_takes_to_the_training(rows):
+    line = TABLES["degree"](where(rows, "degree")).rows[0]
+    assert line[:2] == ("letter", "1")
+    # 20 s and 2,101 averagings of 700, 80 and 10 rounds of 1 ms here, 20 ms there
+    assert line[2:] == (
+        "700 / 1491 s / 490.6 min", "80 / 188 s / 56.4 min", "10 / 41 s / 7.3 min",
+    )  # fmt: skip
+
+
+def test_rows_that_are_really_made_fit_their_tables_and_figures():
+    for module in (communication, comparison):
+        tasks = module.tasks(quick=True, seeds=[0])
+        some = [tasks[0], tasks[-1]]
+        rows = [row(task.experiment, task.key, task.run()) for task in some]
+        table = TABLES[rows[0].experiment](rows)
+        assert len(table.rows) == 2
+        assert all(len(line) == len(table.head) for line in table.rows)
+        assert "Reduced sizes" in table.note
+        drawings = draw_evidence(rows)
+        assert len(drawings) == 2
+        page = make_evidence_page(rows, drawings)
+        assert page.count("<figure ") == 2
+
+
+def test_every_figure_is_on_the_page_once(rows, drawings):
+    page = make_evidence_page(rows, drawings)
+    for name, drawing in drawings.items():
+        assert page.count(f'<figure class="card" id="{name}"') + page.count(
+            f'<figure class="card wide" id="{name}"'
+        ) == 1, name  # fmt: skip
+        ElementTree.fromstring(drawing.svg)
+        assert drawing.png.startswith(b"\x89PNG")
+        assert len(drawing.label) > 20
+    assert page.count("<figure ") == len(drawings)
+    assert page.count("<h2>") == len(TABLES) + 1
+
+
+def test_the_same_rows_always_give_the_same_figures(rows, drawings):
+    assert draw_evidence(rows) == drawings
+
+
+@pytest.mark.parametrize("experiment", list(TABLES))
+def test_one_experiment_is_enough_for_a_page(rows, experiment):
+    some = where(rows, experiment)
+    page = make_evidence_page(some, draw_evidence(some))
+    assert page.count("<h2>") == 2
+    assert page.count("<figure ") >= 1
+    assert "http" not in page.replace("http-equiv", "").replace(
+        "http://www.w3.org/", ""
+    )
+
+
+def test_what_is_far_from_the_paper_is_said_with_its_distance(rows):
+    told = " ".join(ABOUT["table2"](where(rows, "table2")))
+    assert "2 of 6 columns" in told
+    assert "mnist (one place: +3.40 dB, +0.65 points)" in told
+    assert "behind on letter (92.3 against 92.5 %)" in told
+    assert "vowel (59.2" in told
+
+
+def test_what_a_split_costs_is_said(rows):
+    told = ABOUT["comparison"](where(rows, "comparison"))
+    assert "dSSFN 0.00 points, federated averaging 20.00 points" in told[1]
+    assert "100 % of the test samples" in told[1]
+
+
+def test_the_change_nearest_to_the_published_error_is_named(rows):
+    (told,) = ABOUT["satimage"](where(rows, "satimage"))
+    assert told.endswith("is: mu_l = 1 (\u22129.40 dB).")
+
+
+def test_a_power_law_is_found_among_stairs():
+    x = np.arange(1.0, 2001.0)
+    stairs = 50 * x**-0.3 * (1 + 0.05 * np.sin(x))
+    exponent, factor = power_law(x, stairs)
+    assert exponent == pytest.approx(-0.3, abs=0.02)
+    assert factor == pytest.approx(50, rel=0.1)
+
+
+def test_no_rows_make_an_empty_page():
+    assert tables_of([]) == {}
+    assert "<figure" not in make_evidence_page([], {})
