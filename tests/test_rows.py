@@ -22,7 +22,7 @@ def test_a_sweep_makes_every_row_once(file):
     run_sweep(_tasks(3, made), file)
     run_sweep(_tasks(5, made), file)
     assert made == [0, 1, 2, 3, 4]
-    assert [row.figures["square"] for row in file.of("count")] == [0, 1, 4, 9, 16]
+    assert [row.figures["square"] for row in file] == [0, 1, 4, 9, 16]
 
 
 def test_a_sweep_that_was_killed_while_writing_goes_on(file):

@@ -67,8 +67,8 @@ class RowFile:
     ...     file = RowFile(Path(folder) / "rows.jsonl")
     ...     task = Task("degree", {"d": 4}, lambda: {"rounds": 6})
     ...     file.add(task, task.run(), seconds=0.5)
-    ...     file.has(task), [row.figures for row in file.of("degree")]
-    (True, [{'rounds': 6}])
+    ...     [row.figures for row in file]
+    [{'rounds': 6}]
     """
 
     path: Path
@@ -82,15 +82,6 @@ class RowFile:
                 yield Row(**row)
             except (json.JSONDecodeError, TypeError):
                 continue  # the last line of a sweep that was killed
-
-    def of(self, experiment: str) -> list[Row]:
-        """The rows of one experiment."""
-        return [row for row in self if row.experiment == experiment]
-
-    def has(self, task: Task) -> bool:
-        """Whether a task's row is there."""
-        wanted = task.experiment, task.key
-        return any((row.experiment, row.key) == wanted for row in self)
 
     def add(self, task: Task, figures: Figures, *, seconds: float) -> None:
         """Append a row, and make sure that it is on disk."""

@@ -31,8 +31,14 @@ from dssfn.experiments.learners import (
     federated_round,
     mixed_step,
 )
-from dssfn.experiments.trial import Experiment, divided, make_plan, run_experiment
-from dssfn.network import CHUNK, Network, standardise
+from dssfn.experiments.trial import (
+    Experiment,
+    divided,
+    make_plan,
+    predict_test,
+    run_experiment,
+)
+from dssfn.network import standardise
 from dssfn.presets import resolve
 from dssfn.rows import Figures, Key, Task
 from dssfn.shard import Samples, Shard
@@ -178,37 +184,21 @@ def dssfn_curve(
 ) -> Figures:
     """The accuracy of every depth, and all bytes that were sent up to it."""
     experiment = setting.experiment(split, seed, data_dir, **settings)
-    layers: list[Traffic] = []
-    outcome = run_experiment(
-        experiment,
-        check_equivalence=True,
-        on_layer=lambda _, traffic: layers.append(traffic),
-    )
-    total = outcome.figures["communication"]
-    sent = np.cumsum([traffic.bytes_total for traffic in layers])
-    sent += total["bytes_total"] - sent[-1]  # the scaling, which comes first
-    assert experiment.test is not None
-    staged = staged_predictions(outcome.network, experiment.test)
-    labels = _labels(experiment.test)
+    outcome = run_experiment(experiment, check_equivalence=True, on_layer=None)
+    found, total = outcome.figures, outcome.figures["communication"]
+    steps = [total["before_layers"], *found["layers"]]
+    sent = np.cumsum([step["bytes_total"] for step in steps])[1:]
+    predicted = predict_test(outcome.network, experiment.test).predicted
     return {
-        **_curve(sent.tolist(), [float(np.mean(p == labels)) for p in staged]),
+        **_curve(sent.tolist(), [layer["test_accuracy"] for layer in found["layers"]]),
         "rounds": total["rounds"],
         "scalars_per_node": total["scalars_per_node"],
-        "prediction_agreement": outcome.figures["equivalence"]["prediction_agreement"],
-        "central_difference": outcome.figures["equivalence"]["central_difference"],
-        "predictions_sha256": _digest(staged[-1]),
-        "solver": outcome.figures["settings"]["solver"],
+        "prediction_agreement": found["equivalence"]["prediction_agreement"],
+        "central_difference": found["equivalence"]["central_difference"],
+        "predictions_sha256": _digest(predicted),
+        "solver": found["settings"]["solver"],
         "consensus": total["consensus"],
     }
-
-
-def staged_predictions(network: Network, test: Samples) -> list[NDArray[np.intp]]:
-    """The predicted classes after every layer."""
-    chunks = [
-        [scores.argmax(axis=0) for scores in network.staged_scores(X)]
-        for X, _ in test.chunks(CHUNK)
-    ]
-    return [np.concatenate(parts) for parts in zip(*chunks, strict=True)]
 
 
 def fedavg_curve(
