@@ -10,6 +10,7 @@ import typer
 
 from dssfn._atomic import write_atomically
 from dssfn.cli.display import layer_progress, show_layers, show_summary
+from dssfn.cli.options import Json
 from dssfn.cli.outcome import print_json, screen
 from dssfn.cli.outfolder import MODEL_FILE, out_folder, write_outcome
 from dssfn.cli.report import try_to_report
@@ -26,9 +27,7 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder for what the demo makes.")] = Path(
         "dssfn-demo"
     ),
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object, nothing else.")
-    ] = False,
+    json: Json = False,
 ) -> None:
     """Train handwritten digits on ten nodes on a ring, one to two digits per node.
 

@@ -9,57 +9,61 @@ import typer
 
 from dssfn._typing import Label
 from dssfn.cli.listed import addresses, edges, labels, words
+from dssfn.cli.options import (
+    CERTIFICATES,
+    DATA,
+    NETWORK,
+    TRAINING,
+    Alpha,
+    Bias,
+    Degree,
+    Gain,
+    JsonOutput,
+    Layers,
+    Preset,
+    Solver,
+    Standardize,
+    Width,
+    option,
+)
 from dssfn.cli.outcome import print_json, screen
-from dssfn.config import SOLVERS, Plan
+from dssfn.config import Plan
 from dssfn.datasets import describe
 from dssfn.datasets.chunked import Description
 from dssfn.datasets.column_names import feature_columns
 from dssfn.errors import PlanError
 from dssfn.federation import Federation, Graph, Member, split_address
-from dssfn.presets import PRESETS, resolve
+from dssfn.presets import resolve
 from dssfn.topology import KINDS
 
 if TYPE_CHECKING:
     from dssfn.node.folders import Renewal
 
-# Headings of the help text.
-NETWORK, DATA, MODEL = "Network of nodes", "Data", "Model"
-CERTIFICATES, OUTPUT = "Certificates", "Output"
-
 LAB_HOST, LAB_PORT = "127.0.0.1", 7400
 STAND_IN_CLASSES = ("no", "yes")  # while the plan has none
-
-
-def _option(help: str, panel: str, *names: str, **more: Any) -> Any:
-    return typer.Option(*names, help=help, rich_help_panel=panel, **more)
 
 
 FolderArgument = Annotated[
     Path, typer.Argument(metavar="DIR", help="The folder of the federation.")
 ]
 DaysOption = Annotated[
-    int, _option("How long a node's certificate is valid.", CERTIFICATES)
-]
-JsonOption = Annotated[
-    bool, _option("Print one JSON object, nothing else.", OUTPUT, "--json")
+    int, option("How long a node's certificate is valid.", CERTIFICATES)
 ]
 
 
 def init(
     folder: FolderArgument,
-    nodes: Annotated[str, _option("Names of the nodes, as in a,b,c.", NETWORK)],
+    nodes: Annotated[str, option("Names of the nodes, as in a,b,c.", NETWORK)],
     topology: Annotated[
-        str | None, _option(f"{', '.join(KINDS)}.", NETWORK, show_default="circular")
+        str | None, option(f"{', '.join(KINDS)}.", NETWORK, show_default="circular")
     ] = None,
-    degree: Annotated[
-        int | None, _option("Neighbours on each side of a circular graph.", NETWORK)
-    ] = None,
+    degree: Degree = None,
     edges: Annotated[
-        str | None, _option("Who talks to whom, as in a-b,b-c; no --topology.", NETWORK)
+        str | None, option("Who talks to whom, as in a-b,b-c; no --topology.", NETWORK)
     ] = None,
     address: Annotated[
         list[str] | None,
-        _option(
+        option(
             "Where others reach a node, as NAME=host:port; repeat it. A node without "
             "one only calls others.",
             NETWORK,
@@ -67,7 +71,7 @@ def init(
     ] = None,
     host: Annotated[
         str | None,
-        _option(
+        option(
             "All nodes on one machine, to rehearse; so it is without --address.",
             NETWORK,
             show_default=LAB_HOST,
@@ -75,24 +79,24 @@ def init(
     ] = None,
     port: Annotated[
         int | None,
-        _option(
+        option(
             "With --host: the first node's port, the next one's is one more, ...",
             NETWORK,
             show_default=str(LAB_PORT),
         ),
     ] = None,
     round_deadline: Annotated[
-        float, _option("Seconds within which a lost neighbour is named.", NETWORK)
+        float, option("Seconds within which a lost neighbour is named.", NETWORK)
     ] = 30.0,
     like: Annotated[
-        Path | None, _option("Take classes and features from this file.", DATA)
+        Path | None, option("Take classes and features from this file.", DATA)
     ] = None,
     target: Annotated[
-        str | None, _option("The column of labels in the nodes' files.", DATA)
+        str | None, option("The column of labels in the nodes' files.", DATA)
     ] = None,
     classes: Annotated[
         str | None,
-        _option(
+        option(
             "The class labels, as in yes,no. Of the type they have in a CSV file: "
             '1,2 are numbers; \'"1","2"\' are text.',
             DATA,
@@ -100,32 +104,19 @@ def init(
     ] = None,
     features: Annotated[
         str | None,
-        _option("The columns of features, as in age,bmi; or how many.", DATA),
+        option("The columns of features, as in age,bmi; or how many.", DATA),
     ] = None,
-    preset: Annotated[
-        str, _option(f"Settings to start from: {', '.join(PRESETS)}.", MODEL)
-    ] = "default",
-    layers: Annotated[int, _option("L, hidden layers.", MODEL)] = 20,
-    width: Annotated[int, _option("Random units per layer.", MODEL)] = 1000,
-    alpha: Annotated[
-        float | None,
-        _option("Radius of the output matrix, in units of sqrt(2Q).", MODEL),
-    ] = None,
-    gain: Annotated[
-        float | None, _option("Norm of the random features.", MODEL)
-    ] = None,
-    standardize: Annotated[
-        bool | None, _option("Scale inputs by the network's mean and spread.", MODEL)
-    ] = None,
-    bias: Annotated[
-        float | None, _option("Value of a constant input; 0 for none.", MODEL)
-    ] = None,
-    solver: Annotated[
-        str, _option(f"How a layer is solved: {', '.join(SOLVERS)}.", MODEL)
-    ] = "auto",
-    seed: Annotated[int, _option("Key of the random matrices.", MODEL)] = 0,
+    preset: Preset = "default",
+    layers: Layers = 20,
+    width: Width = 1000,
+    alpha: Alpha = None,
+    gain: Gain = None,
+    standardize: Standardize = None,
+    bias: Bias = None,
+    solver: Solver = "auto",
+    seed: Annotated[int, option("Key of the random matrices.", TRAINING)] = 0,
     days: DaysOption = 825,
-    json: JsonOption = False,
+    json: JsonOutput = False,
 ) -> None:
     """Set up a federation: the plan, and a folder to send to every organisation.
 
@@ -170,7 +161,7 @@ def certificate(
     folder: FolderArgument,
     name: Annotated[str, typer.Argument(metavar="NAME", help="A node of the plan.")],
     days: DaysOption = 825,
-    json: JsonOption = False,
+    json: JsonOutput = False,
 ) -> None:
     """Issue a new key and certificate for one node: one that ends soon, or was lost.
 

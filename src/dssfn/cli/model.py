@@ -15,6 +15,7 @@ from rich.table import Table as Grid
 from dssfn._atomic import write_atomically
 from dssfn.calibration import probabilities
 from dssfn.cli.display import readable_bytes, show_pairs
+from dssfn.cli.options import Json
 from dssfn.cli.outcome import print_json, screen, to_json
 from dssfn.datasets import read_labelled, read_table
 from dssfn.errors import InputError
@@ -28,9 +29,6 @@ ModelArgument = Annotated[
     Path, typer.Argument(help="A model file (model.safetensors).")
 ]
 DataArgument = Annotated[Path, typer.Argument(help="A CSV, TSV, Parquet or NPZ file.")]
-JsonOption = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object, nothing else.")
-]
 
 
 def predict(
@@ -42,7 +40,7 @@ def predict(
     out: Annotated[
         Path | None, typer.Option(help="Write to this file instead.")
     ] = None,
-    json: JsonOption = False,
+    json: Json = False,
 ) -> None:
     """Predict the class of every sample of a file, as CSV."""
     if out is not None and (out.is_dir() or not out.parent.is_dir()):
@@ -68,7 +66,7 @@ def evaluate(
     target: Annotated[
         str | None, typer.Option(help="The column of labels; `y` for NPZ.")
     ] = None,
-    json: JsonOption = False,
+    json: Json = False,
 ) -> None:
     """Compare a model's predictions with the labels of a file."""
     network = load_network(model)
@@ -102,7 +100,7 @@ def evaluate(
         screen.print(_confusion_table(confusion, list(network.plan.classes)))
 
 
-def info(model: ModelArgument, json: JsonOption = False) -> None:
+def info(model: ModelArgument, json: Json = False) -> None:
     """Show what a model file holds."""
     network = load_network(model)
     settings: dict[str, Any] = msgspec.to_builtins(network.plan)

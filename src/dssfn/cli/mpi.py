@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 
 from dssfn._typing import NodeId
 from dssfn.cli.display import layer_progress, show_outcome
+from dssfn.cli.options import Json
 from dssfn.cli.outcome import WRONG_INPUT, notes
 from dssfn.cli.outfolder import out_folder, write_outcome
 from dssfn.cli.rank_data import SAME_COLUMNS, DataOptions, column_names, open_data
@@ -96,9 +97,7 @@ def run(
     out: Annotated[
         Path | None, typer.Option(help="Folder for the model, figures and layers.")
     ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object, nothing else.")
-    ] = False,
+    json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
 ) -> None:
     """Train on the nodes of a plan, which the ranks started by mpiexec share.

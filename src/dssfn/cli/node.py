@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from dssfn.cli.options import Json
 from dssfn.cli.outcome import WRONG_INPUT, print_json, screen
 
 # What needs gRPC is imported when it is used: the other commands do without.
@@ -15,12 +16,9 @@ from dssfn.cli.outcome import WRONG_INPUT, print_json, screen
 MARKS = {True: "ok", False: "WRONG", None: "?"}
 
 NodeFile = Annotated[Path, typer.Argument(help="The node's file, as node.toml.")]
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object, nothing else.")
-]
 
 
-def check(node: NodeFile, json: AsJson = False) -> None:
+def check(node: NodeFile, json: Json = False) -> None:
     """Find out whether this node could start: data, certificates, port, neighbours."""
     from dssfn.node.preflight import examine
     from dssfn.node.spec import load_node
@@ -43,7 +41,7 @@ def run(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Forget the checkpoint; start anew.")
     ] = False,
-    json: AsJson = False,
+    json: Json = False,
 ) -> None:
     """Train with the other nodes; go on from the checkpoint if there is one."""
     from dssfn.node.launch import launch

@@ -4,14 +4,29 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Annotated
 
 from dssfn.cli.display import layer_progress, show_outcome
+from dssfn.cli.options import (
+    DATA,
+    NETWORK,
+    OUTPUT,
+    TRAINING,
+    Alpha,
+    Bias,
+    Degree,
+    Gain,
+    JsonOutput,
+    Layers,
+    Preset,
+    Solver,
+    Standardize,
+    Width,
+    option,
+)
 from dssfn.cli.outfolder import out_folder, write_outcome
 from dssfn.cli.report import try_to_report
-from dssfn.config import PRECISIONS, SCHEMES, SOLVERS, bytes_of
+from dssfn.config import PRECISIONS, SCHEMES, bytes_of
 from dssfn.datasets import (
     KNOWN_NAMES,
     PARTITIONS,
@@ -25,7 +40,7 @@ from dssfn.experiments.trial import (
     make_plan,
     run_experiment,
 )
-from dssfn.presets import PRESETS, paper_mu, resolve
+from dssfn.presets import paper_mu, resolve
 from dssfn.topology import (
     KINDS,
     Topology,
@@ -34,126 +49,99 @@ from dssfn.topology import (
     read_matrix,
 )
 
-# Headings of the help text.
-DATA, NETWORK, MODEL = "Data", "Network of nodes", "Model"
-TRAINING, OUTPUT = "Training", "Output"
-
 DEFAULT_NODES = 20
-
-
-def _option(help: str, panel: str, *names: str, **more: Any) -> Any:
-    return typer.Option(*names, help=help, rich_help_panel=panel, **more)
 
 
 def simulate(
     data: Annotated[
-        str | None, _option(f"A file, or a name: {', '.join(KNOWN_NAMES)}, ...", DATA)
+        str | None, option(f"A file, or a name: {', '.join(KNOWN_NAMES)}, ...", DATA)
     ] = None,
     shard: Annotated[
         list[Path] | None,
-        _option("A node's own file, read in chunks; once per node.", DATA),
+        option("A node's own file, read in chunks; once per node.", DATA),
     ] = None,
     target: Annotated[
-        str | None, _option("The column of labels in a file.", DATA)
+        str | None, option("The column of labels in a file.", DATA)
     ] = None,
     test: Annotated[
-        Path | None, _option("A second file to test on.", DATA, "--test")
+        Path | None, option("A second file to test on.", DATA, "--test")
     ] = None,
     test_size: Annotated[
-        float, _option("Share of samples to test on where none are set apart.", DATA)
+        float, option("Share of samples to test on where none are set apart.", DATA)
     ] = 0.25,
     data_dir: Annotated[
-        Path | None, _option("Folder of NAME.npz files (or DSSFN_DATA_DIR).", DATA)
+        Path | None, option("Folder of NAME.npz files (or DSSFN_DATA_DIR).", DATA)
     ] = None,
     partition: Annotated[
-        str, _option(f"How samples are divided: {', '.join(PARTITIONS)}.", DATA)
+        str, option(f"How samples are divided: {', '.join(PARTITIONS)}.", DATA)
     ] = "iid",
     nodes: Annotated[
-        int | None, _option("How many nodes.", NETWORK, show_default=str(DEFAULT_NODES))
+        int | None, option("How many nodes.", NETWORK, show_default=str(DEFAULT_NODES))
     ] = None,
     topology: Annotated[
         str,
-        _option(f"{', '.join(KINDS)}, an edge-list file or a .npy matrix.", NETWORK),
+        option(f"{', '.join(KINDS)}, an edge-list file or a .npy matrix.", NETWORK),
     ] = "circular",
-    degree: Annotated[
-        int | None, _option("Neighbours on each side of a circular graph.", NETWORK)
-    ] = None,
+    degree: Degree = None,
     consensus: Annotated[
-        str, _option(f"How averages are found: {', '.join(SCHEMES)}.", NETWORK)
+        str, option(f"How averages are found: {', '.join(SCHEMES)}.", NETWORK)
     ] = "auto",
-    tol: Annotated[float | None, _option("Accuracy of every average.", NETWORK)] = None,
+    tol: Annotated[float | None, option("Accuracy of every average.", NETWORK)] = None,
     rounds: Annotated[
-        int | None, _option("Gossip rounds per average, instead of --tol.", NETWORK)
+        int | None, option("Gossip rounds per average, instead of --tol.", NETWORK)
     ] = None,
     latency: Annotated[
-        float, _option("Seconds per exchange, for auto.", NETWORK)
+        float, option("Seconds per exchange, for auto.", NETWORK)
     ] = 0.02,
     bandwidth: Annotated[
-        float, _option("Bits per second of a link, for auto.", NETWORK)
+        float, option("Bits per second of a link, for auto.", NETWORK)
     ] = 1e9,
-    preset: Annotated[
-        str, _option(f"Settings to start from: {', '.join(PRESETS)}.", MODEL)
-    ] = "default",
-    layers: Annotated[int, _option("L, hidden layers.", MODEL)] = 20,
-    width: Annotated[int, _option("Random units per layer.", MODEL)] = 1000,
-    alpha: Annotated[
-        float | None,
-        _option("Radius of the output matrix, in units of sqrt(2Q).", MODEL),
-    ] = None,
-    gain: Annotated[
-        float | None, _option("Norm of the random features.", MODEL)
-    ] = None,
-    standardize: Annotated[
-        bool | None, _option("Scale inputs by the network's mean and spread.", MODEL)
-    ] = None,
-    bias: Annotated[
-        float | None, _option("Value of a constant input; 0 for none.", MODEL)
-    ] = None,
+    preset: Preset = "default",
+    layers: Layers = 20,
+    width: Width = 1000,
+    alpha: Alpha = None,
+    gain: Gain = None,
+    standardize: Standardize = None,
+    bias: Bias = None,
     precision: Annotated[
-        str, _option(f"Of the features: {', '.join(PRECISIONS)}.", TRAINING)
+        str, option(f"Of the features: {', '.join(PRECISIONS)}.", TRAINING)
     ] = "float64",
-    solver: Annotated[
-        str, _option(f"How a layer is solved: {', '.join(SOLVERS)}.", TRAINING)
-    ] = "auto",
-    iterations: Annotated[
-        int, _option("K, ADMM iterations per layer.", TRAINING)
-    ] = 100,
+    solver: Solver = "auto",
+    iterations: Annotated[int, option("K, ADMM iterations per layer.", TRAINING)] = 100,
     mu_input: Annotated[
-        float | None, _option("ADMM parameter of layer 0.", TRAINING)
+        float | None, option("ADMM parameter of layer 0.", TRAINING)
     ] = None,
     mu_hidden: Annotated[
-        float | None, _option("ADMM parameter of the others.", TRAINING)
+        float | None, option("ADMM parameter of the others.", TRAINING)
     ] = None,
     warm_start: Annotated[
-        bool, _option("Start ADMM at lossless flow.", TRAINING, "--warm-start")
+        bool, option("Start ADMM at lossless flow.", TRAINING, "--warm-start")
     ] = False,
     relaxation: Annotated[
-        float, _option("Over-relaxation of ADMM; 1 for none.", TRAINING)
+        float, option("Over-relaxation of ADMM; 1 for none.", TRAINING)
     ] = 1.0,
     balance_mu: Annotated[
-        bool, _option("Let ADMM balance its residuals.", TRAINING, "--balance-mu")
+        bool, option("Let ADMM balance its residuals.", TRAINING, "--balance-mu")
     ] = False,
     residual_tol: Annotated[
-        float | None, _option("End ADMM at residuals below this.", TRAINING)
+        float | None, option("End ADMM at residuals below this.", TRAINING)
     ] = None,
     seed: Annotated[
-        int, _option("Key of the random matrices, partition and split.", TRAINING)
+        int, option("Key of the random matrices, partition and split.", TRAINING)
     ] = 0,
     memory: Annotated[
         str | None,
-        _option("Budget for all nodes, such as 2GB; the rest goes to disk.", TRAINING),
+        option("Budget for all nodes, such as 2GB; the rest goes to disk.", TRAINING),
     ] = None,
     check_equivalence: Annotated[
         bool,
-        _option("Train in one place too and compare.", OUTPUT, "--check-equivalence"),
+        option("Train in one place too and compare.", OUTPUT, "--check-equivalence"),
     ] = False,
     out: Annotated[
-        Path | None, _option("Folder for the model, figures and report.", OUTPUT)
+        Path | None, option("Folder for the model, figures and report.", OUTPUT)
     ] = None,
-    json: Annotated[
-        bool, _option("Print one JSON object, nothing else.", OUTPUT, "--json")
-    ] = False,
-    quiet: Annotated[bool, _option("No progress.", OUTPUT, "--quiet")] = False,
+    json: JsonOutput = False,
+    quiet: Annotated[bool, option("No progress.", OUTPUT, "--quiet")] = False,
 ) -> None:
     """Train on a simulated network of nodes and report accuracy and traffic.
 

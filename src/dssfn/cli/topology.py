@@ -8,6 +8,7 @@ import typer
 from rich.table import Table
 
 from dssfn.cli.display import show_pairs
+from dssfn.cli.options import Json
 from dssfn.cli.outcome import print_json, screen
 from dssfn.cli.simulate import read_topology
 from dssfn.consensus import every_averaging
@@ -30,9 +31,7 @@ def topology(
         float, typer.Option(help="Accuracy of an average to count rounds for.")
     ] = 1e-10,
     seed: Annotated[int, typer.Option(help="Key of the random graphs.")] = 0,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object, nothing else.")
-    ] = False,
+    json: Json = False,
 ) -> None:
     """Show a graph: its links, its spectrum, and the rounds that averaging takes."""
     graph = read_topology(topology, nodes, degree, seed)
