@@ -138,6 +138,7 @@ def test_four_ranks_of_five_nodes_equal_the_simulator_to_the_last_bit(folder):
     figures = json.loads(out)
     assert figures == json.loads((folder / "named" / "result.json").read_text())
     assert figures["equivalence"] == {"node_spread": 0.0}
+    assert "training report" in (folder / "named" / "report.html").read_text()
     assert figures["n_train"] == 800
     assert figures["test_accuracy"] > 0.8
     sent = figures["communication"]

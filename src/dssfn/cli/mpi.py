@@ -19,6 +19,7 @@ from dssfn.cli.outcome import WRONG_INPUT, notes
 from dssfn.cli.outfolder import out_folder, write_outcome
 from dssfn.cli.rank_data import SAME_COLUMNS, DataOptions, column_names, open_data
 from dssfn.cli.ranks import Job
+from dssfn.cli.report import try_to_report
 from dssfn.config import bytes_of
 from dssfn.datasets import PARTITIONS
 from dssfn.driver import drive
@@ -95,7 +96,7 @@ def run(
         typer.Option(help="Budget of a rank, such as 2GB; the rest goes to disk."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for the model, figures and layers.")
+        Path | None, typer.Option(help="Folder for the model, figures and report.")
     ] = None,
     json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
@@ -131,6 +132,8 @@ def run(
             if out is not None:
                 write_outcome(outcome, out)
             show_outcome(outcome, out, as_json=json)
+            if out is not None:
+                try_to_report(outcome.figures, out, quiet=json)
         job.finish()
 
 
