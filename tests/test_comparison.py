@@ -119,6 +119,36 @@ def test_a_node_with_one_class_learns_the_others_from_the_rest():
     assert min(nodes.accuracies(X, y)) > 0.95
 
 
+def test_nothing_is_left_of_the_step_that_makes_the_weights():
+    rng = np.random.default_rng(0)
+    samples = [(rng.normal(size=(40, 4)), np.arange(40) % 3) for _ in range(2)]
+    nodes = Learners(samples, 3, Local(10, 0.1, momentum=0.9), seed=0)
+    for model in nodes.models:
+        assert not any(velocity.any() for velocity in model._optimizer.velocities)
+    nodes.train_steps()
+    for model in nodes.models:
+        assert all(velocity.any() for velocity in model._optimizer.velocities)
+
+
+def test_the_mean_of_the_weights_is_scored_and_the_nodes_keep_theirs():
+    rng = np.random.default_rng(0)
+    X, y = (
+        3 * np.eye(3)[np.arange(60) % 3] + rng.normal(size=(60, 3)),
+        np.arange(60) % 3,
+    )
+    samples = [(X[y == k], y[y == k]) for k in range(3)]
+    nodes = Learners(samples, 3, Local(8, 0.1), seed=0)
+    for _ in range(5):
+        nodes.train_steps()
+    before = nodes.weights()
+    found = nodes.accuracy_of_mean(X, y)
+    np.testing.assert_array_equal(nodes.weights(), before)
+    assert not nodes.are_equal()
+    nodes.set_weights([before.mean(axis=0)] * 3)
+    assert nodes.are_equal()
+    assert nodes.accuracies(X, y) == [found]
+
+
 @pytest.mark.parametrize("split", SPLITS)
 @pytest.mark.parametrize("method", ["fedavg", "dpsgd"])
 def test_a_curve_grows_in_bytes_by_what_an_average_sends(method, split):
@@ -132,7 +162,9 @@ def test_a_curve_grows_in_bytes_by_what_an_average_sends(method, split):
     size = 4 * 10 + 10 + 10 * 3 + 3
     sent = row["bytes_total"]
     scaling = 8 * Tree(graph).n_letters * (1 + 5 * 4)
-    assert sent[0] == scaling + 8 * n_letters * size
+    # decentralised SGD ends with one average of the nodes' weights
+    at_the_end = 8 * Tree(graph).n_letters * size * (method == "dpsgd")
+    assert sent[0] == scaling + at_the_end + 8 * n_letters * size
     assert set(np.diff(sent)) == {8 * n_letters * size}
     assert len(row["test_accuracy"]) == len(row["worst_node_accuracy"]) == len(sent)
     assert row["best_accuracy"] == max(row["test_accuracy"])

@@ -100,6 +100,8 @@ class Learners:
             model = _perceptron(local.hidden, local.rate, local.momentum, size, int(s))
             model.partial_fit(X[:size], y[:size], classes=classes)
             set_flat(model, flat(first))
+            for velocity in model._optimizer.velocities:  # of that first step
+                velocity[:] = 0
             self.models.append(model)
         self._batches = [self._endless(node) for node in range(len(samples))]
 
@@ -126,10 +128,21 @@ class Learners:
 
     def accuracies(self, X: Array, y: NDArray[np.intp]) -> list[float]:
         """Every node's share of right answers; one, if all have the same weights."""
-        weights = self.weights()
-        is_one = bool((weights == weights[0]).all())
-        models = self.models[:1] if is_one else self.models
+        models = self.models[:1] if self.are_equal() else self.models
         return [float(np.mean(model.predict(X) == y)) for model in models]
+
+    def accuracy_of_mean(self, X: Array, y: NDArray[np.intp]) -> float:
+        """The share of right answers with the mean of all nodes' weights."""
+        weights, model = self.weights(), self.models[0]
+        set_flat(model, weights.mean(axis=0))
+        right = model.predict(X) == y
+        set_flat(model, weights[0])
+        return float(np.mean(right))
+
+    def are_equal(self) -> bool:
+        """Whether all nodes have the same weights, to the last bit."""
+        weights = self.weights()
+        return bool((weights == weights[0]).all())
 
     def _endless(self, node: int) -> Iterator[Labelled]:
         X, y = self.samples[node]
