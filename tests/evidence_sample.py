@@ -65,7 +65,7 @@ def _degree():
     yield "degree", key, {"seconds": 20.0, "averagings": 2101}
     for d in range(1, 11):
         for scheme, rounds in (
-            ("gossip", 700 // d**2 if d < 10 else 1),
+            ("gossip", 1400 // (d * (d + 1)) if d < 10 else 1),
             ("chebyshev", 80 // d if d < 10 else 1),
             ("exact", 11 - d),
         ):
@@ -84,6 +84,8 @@ def _communication():
             "dssfn_cost_scalars": [numbers / 3, numbers / 2, numbers],
             "dssfn_scalars_per_node": numbers,
             "dssfn_rounds": 1000,
+            "dssfn_consensus": "gossip" if scheme == "paper" else "tree",
+            "descent_rate": 3e-4,
             "descent_cost": [200.0, 90.0, 50.0],
             "descent_cost_scalars": [0, 1e10, 2e10],
             "descent_iterations": 2,
@@ -103,6 +105,7 @@ def _comparison():
         key = {"data": "letter", "split": split, "seed": 0}
         for setting in ("default", "small"):
             figures = _curve([0.8, 0.95, 0.94]) | {"prediction_agreement": 1.0}
+            figures["predictions_sha256"] = "same"
             yield "comparison", {**key, "method": "dssfn", "setting": setting}, figures
         for method in ("fedavg", "dpsgd"):
             found = [0.5 - less, 0.9 - less]

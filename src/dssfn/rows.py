@@ -21,6 +21,7 @@ import scipy
 import sklearn
 
 from dssfn._version import __version__
+from dssfn.errors import DataError
 
 Key: TypeAlias = dict[str, str | int | float | bool]
 Figures: TypeAlias = dict[str, Any]
@@ -44,6 +45,11 @@ class Task:
     key: Key
     run: Callable[[], Figures]
 
+    @property
+    def name(self) -> str:
+        """What its row is found by."""
+        return _name(self.experiment, self.key)
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -54,6 +60,15 @@ class Row:
     figures: Figures
     seconds: float
     made_by: dict[str, str]
+
+    @property
+    def name(self) -> str:
+        """That of its task."""
+        return _name(self.experiment, self.key)
+
+
+def _name(experiment: str, key: Key) -> str:
+    return f"{experiment} {json.dumps(key, sort_keys=True)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +94,15 @@ class RowFile:
         for line in self.path.read_text(encoding="utf-8").splitlines():
             try:
                 row = json.loads(line)
-                yield Row(**row)
-            except (json.JSONDecodeError, TypeError):
+            except json.JSONDecodeError:
                 continue  # the last line of a sweep that was killed
+            try:
+                yield Row(**row)
+            except TypeError as exc:
+                raise DataError(
+                    f"`{self.path}` must hold rows as this version of dssfn writes "
+                    f"them, got {line[:60]!r}. Choose another folder."
+                ) from exc
 
     def add(self, task: Task, figures: Figures, *, seconds: float) -> None:
         """Append a row, and make sure that it is on disk."""
@@ -136,9 +157,9 @@ def run_sweep(
         Told the number of a task and the task before it is run; not of those that are
         there already.
     """
-    known = {(row.experiment, json.dumps(row.key, sort_keys=True)) for row in file}
+    known = {row.name for row in file}
     for number, task in enumerate(tasks):
-        if (task.experiment, json.dumps(task.key, sort_keys=True)) in known:
+        if task.name in known:
             continue
         if on_task:
             on_task(number, task)

@@ -68,7 +68,7 @@ def test_rows_of_another_version_are_named(tmp_path):
     shown = invoke("report", tmp_path)
     assert shown.exit_code == 2
     assert "rows.jsonl" in shown.stderr
-    assert "Remove it" in shown.stderr
+    assert "another folder" in shown.stderr
 
 
 @pytest.mark.parametrize(
@@ -84,6 +84,26 @@ def test_bad_words_are_named(arguments, told, tmp_path):
     assert shown.exit_code == 2
     assert told in shown.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_sets_that_are_not_at_hand_are_left_out_before_the_sweep(
+    made, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("DSSFN_DATA_DIR", str(tmp_path))
+    monkeypatch.setattr("socket.socket.connect", _no_network)
+    shown = invoke("reproduce", "table2", "--quick", "--out", tmp_path / "none")
+    assert shown.exit_code == 2
+    assert "vowel" in shown.stderr
+    assert not (tmp_path / "none").exists()
+    out, _ = made
+    shown = invoke("reproduce", "all", "--quick", "--out", out)
+    assert shown.exit_code == 0, shown.output
+    assert "Left out: satimage." in shown.stderr
+    assert "Against averaging of weights" in shown.stdout
+
+
+def _no_network(*_):
+    raise OSError("no network in this test")
 
 
 def test_a_file_in_the_place_of_the_folder_is_named(tmp_path):

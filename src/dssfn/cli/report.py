@@ -46,7 +46,7 @@ def report(
         path = folder / (ROWS_FILE if has_rows else RESULT_FILE)
         raise DataError(
             f"`{path}` must be what this version of dssfn writes; it cannot be read as "
-            f"that ({type(exc).__name__}: {exc}). Remove it and make it anew."
+            f"that ({type(exc).__name__}: {exc}). Make it anew in another folder."
         ) from exc
     screen.print(f"The report is in {folder / REPORT_FILE}", soft_wrap=True)
 
@@ -82,11 +82,14 @@ def write_report(result: Mapping[str, Any], folder: Path) -> None:
 def write_evidence(rows: Iterable[Row], folder: Path) -> None:
     """The tables of the paper's experiments and, with matplotlib, their page.
 
-    Full rows, if there are any; else those of reduced sizes.
+    Full rows, if there are any; else those of reduced sizes. Of rows that were made
+    twice, the last.
     """
-    every = list(rows)
+    every = list({row.name: row for row in rows}.values())
     full = [row for row in every if not row.key.get("quick")]
     shown = full or every
+    if not shown:
+        return
     text = "\n".join(table.markdown() for table in tables_of(shown).values())
     write_atomically(folder / TABLES_FILE, text.encode())
     if not _can_draw(folder):

@@ -19,8 +19,10 @@ from rich.progress import (
 )
 
 from dssfn.cli.outcome import notes, print_json, screen
+from dssfn.cli.outfolder import out_folder
 from dssfn.cli.report import REPORT_FILE, ROWS_FILE, TABLES_FILE, write_evidence
-from dssfn.errors import InputError, PlanError
+from dssfn.datasets import load_dataset
+from dssfn.errors import DataError, PlanError
 from dssfn.experiments import (
     communication,
     comparison,
@@ -40,6 +42,7 @@ EXPERIMENTS: dict[str, ModuleType] = {
     "communication": communication,
     "comparison": comparison,
 }
+ONE_DAY = 86_400.0
 _WRITTEN = {
     ROWS_FILE: "The rows are in",
     TABLES_FILE: "The tables are in",
@@ -95,12 +98,16 @@ def reproduce(
             )
         ],
     )
-    file = RowFile(_folder(out) / ROWS_FILE)
-    with _progress(tasks, file) as on_task:
-        run_sweep(tasks, file, on_task=on_task)
-    write_evidence((row for row in file if row.key["quick"] == quick), out)
-    wanted = {(task.experiment, str(task.key)) for task in tasks}
-    rows = [row for row in file if (row.experiment, str(row.key)) in wanted]
+    file = RowFile(out / ROWS_FILE)
+    with out_folder(out):
+        tasks = _at_hand(tasks, file, data_dir)
+        try:
+            with _progress(tasks, file) as on_task:
+                run_sweep(tasks, file, on_task=on_task)
+        finally:  # what was made before Ctrl-C can be looked at
+            write_evidence(file, out)
+    wanted = {task.name for task in tasks}
+    rows = [row for row in file if row.name in wanted]
     if json:
         print_json([{"key": row.key, "figures": row.figures} for row in rows])
         return
@@ -108,6 +115,23 @@ def reproduce(
     for path in (file.path, out / TABLES_FILE, out / REPORT_FILE):
         if path.exists():
             screen.print(f"{_WRITTEN[path.name]} {path}", soft_wrap=True)
+
+
+def _at_hand(tasks: list[Task], file: RowFile, data_dir: Path | None) -> list[Task]:
+    """The tasks whose data are at hand, or whose rows are; a line about the others."""
+    known = {row.name for row in file}
+    lacking: dict[str, DataError] = {}
+    for name in dict.fromkeys(str(t.key["data"]) for t in tasks if t.name not in known):
+        try:
+            load_dataset(name, data_dir=data_dir)
+        except DataError as exc:
+            lacking[name] = exc
+    left = [t for t in tasks if t.name in known or t.key["data"] not in lacking]
+    for name, error in lacking.items():
+        if not left:
+            raise error
+        notes.print(f"Left out: {name}. {error}", soft_wrap=True)
+    return left
 
 
 def _only(sets: list[str] | None, tasks: list[Task]) -> list[Task]:
@@ -119,16 +143,6 @@ def _only(sets: list[str] | None, tasks: list[Task]) -> list[Task]:
                 f"`--data` must be one of {', '.join(known)} here, got {name!r}."
             )
     return [task for task in tasks if not sets or task.key["data"] in sets]
-
-
-def _folder(out: Path) -> Path:
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as exc:
-        raise InputError(
-            f"`--out` must be a folder to write to, got `{out}`: {exc.strerror}."
-        ) from exc
-    return out
 
 
 @contextmanager
@@ -148,6 +162,7 @@ def _progress(tasks: Sequence[Task], file: RowFile) -> Iterator[OnTask]:
         TextColumn("left  {task.description}"),
         console=notes,
         transient=True,
+        speed_estimate_period=ONE_DAY,  # tasks take minutes
     )
     line = bar.add_task("", total=len(tasks))
     with bar:

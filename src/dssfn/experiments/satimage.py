@@ -1,8 +1,8 @@
 """What explains the paper's Satimage row on 20 nodes: one change at a time.
 
-The published error is lower than the published settings give. Here each of the things
-that the paper leaves open is changed by itself: seven classes as in the authors' file,
-mu, the number of iterations, the order in which samples are divided.
+The published error is lower than the published settings give. Here one thing is changed
+at a time: what the paper leaves open (seven classes as in the original numbering, the
+order in which samples are divided), and what it states (mu, the number of iterations).
 """
 
 from __future__ import annotations

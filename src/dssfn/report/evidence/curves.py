@@ -25,6 +25,7 @@ from dssfn.report.canvas import (
 )
 from dssfn.report.evidence.select import (
     best_of,
+    degree_rows,
     deviation,
     file_name,
     grouped,
@@ -176,54 +177,45 @@ def power_law(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
 
 def draw_degree(rows: Sequence[Row]) -> Iterator[Drawing]:
     """Rounds by degree, and the time of a training, modelled and measured."""
-    averaging = where(rows, "degree", part="averaging")
-    if not averaging:
-        return
-    first = averaging[0].key["data"]
-    rounds = grouped(where(averaging, "degree", data=first), ("scheme",))
-    curves = {
-        str(scheme): [row.figures["rounds"] for row in group]
-        for (scheme,), group in rounds.items()
-    }
-    degrees = [int(row.key["degree"]) for row in next(iter(rounds.values()))]
-    yield _degree_figure("degree-rounds", degrees, curves, "rounds of one averaging")
-    for training in where(rows, "degree", part="training"):
-        data, whole = training.key["data"], training.figures
-        by_scheme = grouped(where(averaging, "degree", data=data), ("scheme",))
-        for kind, unit, seconds in (("modelled", "minutes", 60), ("measured", "s", 1)):
-            curves = {
-                str(scheme): [
-                    (
-                        whole["seconds"]
-                        + whole["averagings"] * row.figures[f"seconds_{kind}"]
-                    )
-                    / seconds
-                    for row in group
-                ]
-                for (scheme,), group in by_scheme.items()
+    found = degree_rows(rows)
+    for one in found[:1]:
+        rounds = {
+            scheme: {d: float(figures["rounds"]) for d, figures in by_degree.items()}
+            for scheme, by_degree in one.schemes.items()
+        }
+        yield _degree_figure("degree-rounds", rounds, "rounds of one averaging")
+    for one in found:
+        for kind, unit, length in (("modelled", "minutes", 60), ("measured", "s", 1)):
+            times = {
+                scheme: {d: t / length for d, t in one.times(scheme, kind).items()}
+                for scheme in one.schemes
             }
             yield _degree_figure(
-                file_name("degree", kind, data), degrees, curves,
-                f"training time, {unit}", floor=whole["seconds"] / seconds,
+                file_name("degree", kind, one.data), times, f"training time, {unit}",
+                floor=one.training["seconds"] / length,
             )  # fmt: skip
 
 
 def _degree_figure(
     name: str,
-    degrees: Sequence[int],
-    curves: dict[str, list[float]],
+    curves: dict[str, dict[int, float]],
     what: str,
     floor: float | None = None,
 ) -> Drawing:
     looks = {"gossip": GREY, "chebyshev": ORANGE, "exact": BLUE}
-    axes = new_axes(230)
+    axes, told = new_axes(230), []
     for scheme, values in curves.items():
-        look = looks[scheme]
+        look, degrees = looks[scheme], sorted(values)
         axes.plot(
-            degrees, values, look.dash + look.mark, color=look.colour, markersize=5,
-            label=scheme,
+            degrees, [values[d] for d in degrees], look.dash + look.mark,
+            color=look.colour, markersize=5, label=scheme,
         )  # fmt: skip
-    every = [value for values in curves.values() for value in values]
+        first, last = degrees[0], degrees[-1]
+        told.append(
+            f"{scheme} {small(values[first])} at d = {first}, {small(values[last])} at "
+            f"d = {last}"
+        )
+    every = [value for values in curves.values() for value in values.values()]
     log_range(axes, "y", min(every), max(every))
     if floor is not None:
         axes.axhline(floor, color=QUIET, linewidth=1)
@@ -233,12 +225,7 @@ def _degree_figure(
     axes.grid(axis="y")
     axes.spines["left"].set_visible(False)
     _legend(axes, columns=3)
-    told = "; ".join(
-        f"{scheme} {small(values[0])} at d = {degrees[0]}, {small(values[-1])} at d = "
-        f"{degrees[-1]}"
-        for scheme, values in curves.items()
-    )
-    return finish(axes, name, f"{what} by degree: {told}.")
+    return finish(axes, name, f"{what} by degree: {'; '.join(told)}.")
 
 
 def draw_communication(rows: Sequence[Row]) -> Iterator[Drawing]:
@@ -254,11 +241,13 @@ def draw_communication(rows: Sequence[Row]) -> Iterator[Drawing]:
                 marker=look.mark, color=look.colour, markersize=4, linewidth=1.5,
                 label=f"dSSFN, {SCHEMES[str(row.key['scheme'])]}",
             )  # fmt: skip
-        longest = max(group, key=lambda row: row.figures["descent_iterations"]).figures
-        axes.plot(  # from the first iteration on: before it nothing was sent
-            longest["descent_cost_scalars"][1:], longest["descent_cost"][1:],
-            ORANGE.dash, color=SECOND, label=f"gradient descent, {key[-1]}",
-        )  # fmt: skip
+        # The way of descent is one, but every kind of averages charges it otherwise.
+        charged = {str(row.figures["dssfn_consensus"]): row.figures for row in group}
+        for (consensus, found), dash in zip(charged.items(), ("--", ":"), strict=False):
+            axes.plot(  # from the first iteration on: before it nothing was sent
+                found["descent_cost_scalars"][1:], found["descent_cost"][1:], dash,
+                color=SECOND, label=f"{key[-1]}, averages by {consensus}",
+            )  # fmt: skip
         _log_log(axes)
         axes.set_xlabel("numbers in messages, per node")
         axes.set_ylabel("cost")
@@ -276,6 +265,8 @@ def draw_comparison(rows: Sequence[Row]) -> Iterator[Drawing]:
     """Test accuracy against bytes: a figure for every split, on the same axes."""
     for (data,), of_data in grouped(rows, ("data",)).items():
         known = [row for row in of_data if row.figures["bytes_total"]]
+        if not known:
+            continue  # all of them diverged
         sent = [value for row in known for value in row.figures["bytes_total"]]
         lowest = min(
             100 * max(row.figures["best_accuracy"] for row in group)

@@ -6,9 +6,9 @@ import re
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from dssfn.rows import Row
+from dssfn.rows import Figures, Row
 
 Value: TypeAlias = str | int | float | bool
 
@@ -42,6 +42,60 @@ def deviation(group: Sequence[Row], figure: str) -> float:
     """The standard deviation of a figure; zero for a single row."""
     values = [row.figures[figure] for row in group]
     return statistics.stdev(values) if len(values) > 1 else 0.0
+
+
+class DegreeRows(NamedTuple):
+    """What is known of one data set: its training, and averagings by scheme."""
+
+    data: str
+    training: Figures
+    schemes: dict[str, dict[int, Figures]]  # by degree
+
+    def times(self, scheme: str, kind: str) -> dict[int, float]:
+        """Seconds of a training by degree, "measured" or "modelled"."""
+        whole = self.training
+        return {
+            d: whole["seconds"] + whole["averagings"] * one[f"seconds_{kind}"]
+            for d, one in self.schemes.get(scheme, {}).items()
+        }
+
+
+def degree_rows(rows: Iterable[Row]) -> list[DegreeRows]:
+    """The sets that have a training and averagings; a sweep may have been stopped."""
+    rows = list(rows)
+    found = []
+    for training in where(rows, "degree", part="training"):
+        data = training.key["data"]
+        schemes: dict[str, dict[int, Figures]] = {}
+        for row in where(rows, "degree", part="averaging", data=data):
+            of_scheme = schemes.setdefault(str(row.key["scheme"]), {})
+            of_scheme[int(row.key["degree"])] = row.figures
+        if schemes:
+            found.append(DegreeRows(str(data), training.figures, schemes))
+    return found
+
+
+def last_averagings(rows: Iterable[Row]) -> dict[str, dict[str, int]]:
+    """Averagings of whole trainings, by data set and solver."""
+    ends: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    for row in where(rows, "convergence"):
+        data, solver = str(row.key["data"]), str(row.key["solver"])
+        ends[data][solver] = row.figures["averagings"][-1]
+    return dict(ends)
+
+
+def largest_descent(rows: Iterable[Row]) -> Row | None:
+    """The largest network whose gradients were averaged as the paper does."""
+    paper = where(rows, "communication", scheme="paper")
+    return max(paper, key=lambda row: row.figures["descent_weights"], default=None)
+
+
+def reached(row: Row) -> tuple[float, int]:
+    """Accuracy and bytes of a method: dSSFN's last layer, the others' best moment."""
+    found = row.figures
+    if row.key["method"] == "dssfn":
+        return found["last_accuracy"], found["bytes_total"][-1]
+    return found["best_accuracy"], found["best_bytes"]
 
 
 def is_quick(rows: Iterable[Row]) -> bool:

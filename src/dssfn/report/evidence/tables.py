@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from dssfn.report.evidence.select import (
+    DegreeRows,
     best_of,
+    degree_rows,
     deviation,
     grouped,
     is_quick,
     mean,
+    reached,
     where,
 )
 from dssfn.report.table import Table
@@ -94,23 +97,16 @@ def satimage(rows: Sequence[Row]) -> Table:
 
 def degree(rows: Sequence[Row]) -> Table:
     """Rounds of an averaging for every degree, and the time of a training."""
+    found = degree_rows(rows)
+    schemes = list(dict.fromkeys(scheme for one in found for scheme in one.schemes))
     lines = []
-    parts = where(rows, "degree", part="averaging")
-    for (data, d), group in grouped(parts, ("data", "degree")).items():
-        (training,) = where(rows, "degree", part="training", data=data)
-        whole = training.figures
-        cells = [str(data), str(d)]
-        for row in group:
-            one = row.figures
-            measured = whole["seconds"] + whole["averagings"] * one["seconds_measured"]
-            modelled = whole["seconds"] + whole["averagings"] * one["seconds_modelled"]
-            cells.append(
-                f"{one['rounds']} / {measured:.0f} s / {modelled / 60:.1f} min"
-            )
-        lines.append(tuple(cells))
+    for one in found:
+        for d in sorted({d for of_scheme in one.schemes.values() for d in of_scheme}):
+            cells = [_degree_cell(one, scheme, d) for scheme in schemes]
+            lines.append((one.data, str(d), *cells))
     return Table(
         "Degree of the 20-node circle",
-        ("data", "degree", *(str(row.key["scheme"]) for row in group)),
+        ("data", "degree", *schemes),
         lines,
         note=_note(
             rows,
@@ -118,6 +114,15 @@ def degree(rows: Sequence[Row]) -> Table:
             "every round carried out; time over links with 20 ms and 100 Mbit/s.",
         ),
     )
+
+
+def _degree_cell(one: DegreeRows, scheme: str, d: int) -> str:
+    if d not in one.schemes.get(scheme, {}):
+        return ""
+    rounds = one.schemes[scheme][d]["rounds"]
+    measured = one.times(scheme, "measured")[d]
+    modelled = one.times(scheme, "modelled")[d]
+    return f"{rounds} / {measured:.0f} s / {modelled / 60:.1f} min"
 
 
 def convergence(rows: Sequence[Row]) -> Table:
@@ -145,24 +150,25 @@ def communication(rows: Sequence[Row]) -> Table:
             (
                 f"{key['data']}, {key['layers']} layers of {key['width']}",
                 SCHEMES[str(key["scheme"])],
-                str(key["descent"]),
+                f"{key['descent']}, {found['descent_rate']:g}",
                 f"{at_least}{found['descent_iterations']}",
                 f"{found['dssfn_scalars_per_node'] / 1e6:.3g}",
                 f"{at_least}{found['descent_scalars_per_node'] / 1e6:.3g}",
                 count(found["dssfn_rounds"]),
                 f"{at_least}{count(found['descent_rounds'])}",
                 f"{at_least}{found['eta_measured']:.3g}",
-                f"{found['eta_formula']:.3g}",
+                f"{at_least}{found['eta_formula']:.3g}",
             )
         )
     head = (
-        "data, network", "dSSFN by", "descent by", "its iterations I",
+        "data, network", "dSSFN by", "descent, step", "its iterations I",
         "numbers: dSSFN", "descent", "rounds: dSSFN", "descent", "eta measured",
         "n I / (Q K)",
     )  # fmt: skip
     note = (
         "Numbers that a node sends, in millions. Gradients are averaged by the "
-        "same consensus as dSSFN's messages."
+        "same consensus as dSSFN's messages. A > means that descent was stopped "
+        "before it had reached the cost of dSSFN."
     )
     return Table("The ratio eta, measured", head, lines, 3, _note(rows, note))
 
@@ -173,20 +179,22 @@ def comparison(rows: Sequence[Row]) -> Table:
     for (data, method, split), group in grouped(
         rows, ("data", "method", "split")
     ).items():
+        names = str(data), METHODS[str(method)], str(split)
         best = best_of(group)
-        for row in group if method == "dssfn" else [best] if best else []:
-            found, last = row.figures, method == "dssfn"
-            accuracy = found["last_accuracy" if last else "best_accuracy"]
-            sent = found["bytes_total"][-1] if last else found["best_bytes"]
+        if best is None:
+            lines.append((*names, "all diverged", "", "", ""))
+            continue
+        for row in group if method == "dssfn" else [best]:
+            accuracy, sent = reached(row)
+            rising = method != "dssfn" and sent == row.figures["bytes_total"][-1]
+            agreed = row.figures.get("prediction_agreement")
             lines.append(
                 (
-                    str(data),
-                    METHODS[str(method)],
-                    str(split),
+                    *names,
                     str(row.key["setting"]),
-                    f"{100 * accuracy:.2f}",
+                    f"{100 * accuracy:.2f}" + (" (rising)" if rising else ""),
                     f"{sent / 1e6:.3g}",
-                    f"{found['prediction_agreement']:.3f}" if last else "",
+                    "" if agreed is None else f"{agreed:.3f}",
                 )
             )
     head = (
@@ -196,7 +204,8 @@ def comparison(rows: Sequence[Row]) -> Table:
     note = _note(
         rows,
         "dSSFN with its last layer; of federated averaging and decentralised SGD the "
-        "best setting and the best moment, by test accuracy.",
+        "best setting and the best moment, by test accuracy; rising: it was best when "
+        "it was stopped. Eight bytes a number for all of them.",
     )
     return Table("Against averaging of weights", head, lines, 4, note)
 
@@ -219,7 +228,10 @@ def tables_of(rows: Iterable[Row]) -> dict[str, Table]:
 
 
 def _mean(group: Sequence[Row], figure: str, unit: float) -> str:
-    return f"{unit * mean(group, figure):.2f} ± {unit * deviation(group, figure):.2f}"
+    told = f"{unit * mean(group, figure):.2f}"
+    if len(group) == 1:
+        return told
+    return f"{told} ± {unit * deviation(group, figure):.2f}"
 
 
 def _against(
