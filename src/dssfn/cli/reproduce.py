@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated
@@ -164,7 +165,9 @@ def _progress(tasks: Sequence[Task], file: RowFile) -> Iterator[OnTask]:
         transient=True,
         speed_estimate_period=ONE_DAY,  # tasks take minutes
     )
-    line = bar.add_task("", total=len(tasks))
+    known = {row.name for row in file}
+    done = sum(1 for _ in takewhile(lambda task: task.name in known, tasks))
+    line = bar.add_task("", total=len(tasks), completed=done)  # not to count as speed
     with bar:
         yield lambda number, task: bar.update(
             line, completed=number, description=_name(task)
