@@ -54,7 +54,7 @@ SCHEMES = {
     "krylov": {"solver": "krylov", "consensus": "tree"},
 }
 STEPS: dict[str, tuple[Callable[[float], Step], tuple[float, ...]]] = {
-    "adam": (Adam, (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2)),
+    "adam": (Adam, (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)),
     "momentum": (Momentum, (1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1)),
 }
 SEARCHED = 20  # iterations with each step size

@@ -113,10 +113,15 @@ def size(n_bytes: float) -> str:
     '221\u202fMB'
     """
     unit, step = unit_of(n_bytes)
-    return f"{_digits(n_bytes / step)}{_NARROW}{unit}"
+    return f"{digits(n_bytes / step)}{_NARROW}{unit}"
 
 
-def _digits(value: float) -> str:
+def digits(value: float) -> str:
+    """A number of any size from one thousandth on, to three digits or whole.
+
+    >>> digits(36_811.4), digits(46.49), digits(0.2149)
+    ('36,811', '46.5', '0.215')
+    """
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 

@@ -18,7 +18,7 @@ from dssfn.report.evidence.select import (
     where,
 )
 from dssfn.report.evidence.tables import METHODS, place
-from dssfn.report.words import count, plural, small
+from dssfn.report.words import count, digits, plural, small
 from dssfn.rows import Row
 
 AS_PUBLISHED = "as published"
@@ -203,8 +203,8 @@ def about_communication(rows: Sequence[Row]) -> list[str]:
             f"The largest, {key['data']} with {key['layers']} layers of "
             f"{key['width']}: {key['descent']} needs {more}"
             f"{plural(found['descent_iterations'], 'iteration')}, so eta is {more}"
-            f"{small(found['eta_measured'])}; the formula with that I gives "
-            f"{small(found['eta_formula'])}."
+            f"{digits(found['eta_measured'])}; the formula with that I gives "
+            f"{digits(found['eta_formula'])}."
         )
         if found["reached"] and found["descent_iterations"] < 1000:
             told += " I in the order of thousands, as the paper has it, was not needed."
@@ -306,7 +306,7 @@ def headlines(rows: Sequence[Row]) -> list[Headline]:
     row = largest_descent(rows)
     if row:
         words = f"numbers sent by gradient descent over dSSFN's, {row.key['data']}"
-        eta = small(row.figures["eta_measured"])
+        eta = digits(row.figures["eta_measured"])
         more = "" if row.figures["reached"] else "> "
         found.append(Headline("Eta", f"{more}{eta}", words))
     for (name,), group in grouped(where(rows, "comparison"), ("data",)).items():

@@ -16,7 +16,7 @@ from dssfn.report.evidence.select import (
     where,
 )
 from dssfn.report.table import Table
-from dssfn.report.words import count
+from dssfn.report.words import count, digits
 from dssfn.rows import Row
 
 SETTINGS = {
@@ -152,12 +152,12 @@ def communication(rows: Sequence[Row]) -> Table:
                 SCHEMES[str(key["scheme"])],
                 f"{key['descent']}, {found['descent_rate']:g}",
                 f"{at_least}{found['descent_iterations']}",
-                f"{found['dssfn_scalars_per_node'] / 1e6:.3g}",
-                f"{at_least}{found['descent_scalars_per_node'] / 1e6:.3g}",
+                digits(found["dssfn_scalars_per_node"] / 1e6),
+                f"{at_least}{digits(found['descent_scalars_per_node'] / 1e6)}",
                 count(found["dssfn_rounds"]),
                 f"{at_least}{count(found['descent_rounds'])}",
-                f"{at_least}{found['eta_measured']:.3g}",
-                f"{at_least}{found['eta_formula']:.3g}",
+                f"{at_least}{digits(found['eta_measured'])}",
+                f"{at_least}{digits(found['eta_formula'])}",
             )
         )
     head = (
@@ -193,7 +193,7 @@ def comparison(rows: Sequence[Row]) -> Table:
                     *names,
                     str(row.key["setting"]),
                     f"{100 * accuracy:.2f}" + (" (rising)" if rising else ""),
-                    f"{sent / 1e6:.3g}",
+                    digits(sent / 1e6),
                     "" if agreed is None else f"{agreed:.3f}",
                 )
             )
