@@ -123,11 +123,10 @@ def _db(value: float) -> str:
 def about_convergence(rows: Sequence[Row]) -> list[str]:
     """What the stairs are, and what krylov needs for the same."""
     said = [
-        "ADMM goes down in stairs. In every layer it starts from nothing, so the cost "
-        "jumps up, and within the hundred iterations of the layer it falls below where "
-        "the layer before ended. Over all layers the cost falls about as a power of "
-        "the number of averagings. krylov solves every layer exactly with few "
-        "averagings; its marks are the ends of layers."
+        "ADMM goes down in stairs, one for every layer; it starts each of them from "
+        "nothing, which shows as a spike where a layer gains little. Over all layers "
+        "the cost falls about as a power of the number of averagings. krylov solves "
+        "every layer exactly with few averagings; its marks are the ends of layers."
     ]
     for data, ends in last_averagings(rows).items():
         if {"admm", "krylov"} <= ends.keys():
@@ -165,7 +164,7 @@ def about_degree(rows: Sequence[Row]) -> list[str]:
         least, most = min(exact), max(one["rounds"] for one in exact.values())
         said.append(
             f"Exact averaging takes {exact[least]['rounds']} rounds at d = {least} "
-            f"already and {most} at most: with it the degree hardly matters."
+            f"already and {most} at most."
         )
     return said
 
