@@ -35,6 +35,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "layers solved exactly": {"solver": "gram", "consensus": "tree"},
     "alpha = 1": {"alpha": 1.0},
     "alpha = 3": {"alpha": 3.0},
+    "inputs scaled": {"standardize": True},
 }
 
 
