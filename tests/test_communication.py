@@ -15,7 +15,6 @@ from dssfn.experiments.communication import (
     descent_traffic,
     figures,
     over_the_nodes,
-    tasks,
 )
 from dssfn.experiments.gradient import (
     Adam,
@@ -205,15 +204,6 @@ def test_a_network_that_is_too_large_is_not_tried_over_the_nodes(monkeypatch):
     descent = descent_of(SMALL, 0, None)
     tree = Tree(build_topology("circular", SMALL.n_nodes))
     assert over_the_nodes(descent, tree) is None
-
-
-def test_keys_tell_rows_apart_and_say_whether_they_are_quick():
-    for quick in (True, False):
-        made = tasks(quick=quick, seeds=[0, 1])
-        keys = [json.dumps(task.key, sort_keys=True) for task in made]
-        assert len(set(keys)) == len(keys)
-        assert {task.key["quick"] for task in made} == {quick}
-        assert {task.experiment for task in made} == {"communication"}
 
 
 def test_the_scaling_is_that_of_all_samples_together():

@@ -10,7 +10,6 @@ from dssfn.experiments.comparison import (
     dpsgd_curve,
     dssfn_curve,
     fedavg_curve,
-    tasks,
 )
 from dssfn.experiments.learners import (
     Learners,
@@ -194,12 +193,3 @@ def test_the_curve_of_dssfn_is_the_same_for_every_split():
         assert row["prediction_agreement"] == 1.0
         assert np.diff(row["bytes_total"]).min() > 0
         assert len(row["test_accuracy"]) == 3
-
-
-def test_keys_tell_rows_apart_and_say_whether_they_are_quick():
-    for quick in (True, False):
-        made = tasks(quick=quick, seeds=[0, 1])
-        keys = [json.dumps(task.key, sort_keys=True) for task in made]
-        assert len(set(keys)) == len(keys)
-        assert {task.key["quick"] for task in made} == {quick}
-        assert {task.experiment for task in made} == {"comparison"}

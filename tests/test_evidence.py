@@ -209,7 +209,7 @@ def test_averagings_of_both_solvers_are_said(rows):
 
 def test_the_change_nearest_to_the_published_error_is_named(rows):
     (told,) = ABOUT["satimage"](where(rows, "satimage"))
-    assert told.endswith("is: mu_l = 1 (\u22129.40 dB).")
+    assert told.endswith("is: mu_l = 1 (\u22129.40\u202fdB).")
 
 
 def test_a_power_law_is_found_among_stairs():

@@ -1,11 +1,13 @@
 import dataclasses
+import json
 
 import numpy as np
 import pytest
 
+from dssfn.cli.reproduce import EXPERIMENTS
 from dssfn.consensus import gossip_rounds
 from dssfn.datasets import load_dataset
-from dssfn.experiments import convergence, degree, satimage, setting, table2
+from dssfn.experiments import convergence, degree, setting, table2
 from dssfn.experiments.trial import divided, make_plan
 from dssfn.presets import PAPER_MU
 from dssfn.simulator import simulate
@@ -44,12 +46,15 @@ def test_every_set_of_table_two_has_published_figures_and_mu():
     assert table2.published("caltech101_spm", 1)["paper"]["data"] == "caltech101"
 
 
-@pytest.mark.parametrize("module", [table2, satimage, convergence, degree])
+@pytest.mark.parametrize("module", EXPERIMENTS.values(), ids=EXPERIMENTS)
 @pytest.mark.parametrize("quick", [True, False])
-def test_all_keys_of_an_experiment_differ(module, quick):
-    keys = [str(task.key) for task in module.tasks(quick=quick, seeds=[0, 1])]
+def test_keys_tell_rows_apart_and_say_whether_they_are_quick(module, quick):
+    made = module.tasks(quick=quick, seeds=[0, 1])
+    keys = [json.dumps(task.key, sort_keys=True) for task in made]
     assert len(set(keys)) == len(keys)
-    assert all(f"'quick': {quick}" in key for key in keys)
+    assert {task.key["quick"] for task in made} == {quick}
+    assert {task.experiment for task in made} == {module.EXPERIMENT}
+    assert EXPERIMENTS[module.EXPERIMENT] is module
 
 
 def test_degree_rows_hold_rounds_and_times():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 
 import numpy as np
 import pytest
@@ -60,6 +62,20 @@ def test_the_page_is_made_anew_without_training(made):
     shown = invoke("report", out)
     assert shown.exit_code == 0, shown.output
     assert (out / "report.html").read_bytes() == page
+
+
+def test_without_matplotlib_there_are_tables_and_no_word_of_a_page(
+    made, tmp_path, monkeypatch
+):
+    shutil.copytree(made[0], tmp_path / "copy")
+    (tmp_path / "copy" / "tables.md").unlink()
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    shown = invoke("report", tmp_path / "copy")
+    assert shown.exit_code == 0, shown.output
+    assert "No report was made" in shown.stderr
+    assert "The report is in" not in shown.stdout
+    assert (tmp_path / "copy" / "tables.md").exists()
+    assert not (tmp_path / "copy" / "report.html").exists()
 
 
 def test_rows_of_another_version_are_named(tmp_path):

@@ -48,7 +48,12 @@ def report(
             f"`{path}` must be what this version of dssfn writes; it cannot be read as "
             f"that ({type(exc).__name__}: {exc}). Make it anew in another folder."
         ) from exc
-    screen.print(f"The report is in {folder / REPORT_FILE}", soft_wrap=True)
+    _tell(folder)
+
+
+def _tell(folder: Path) -> None:
+    if (folder / REPORT_FILE).exists():
+        screen.print(f"The report is in {folder / REPORT_FILE}", soft_wrap=True)
 
 
 def read_result(folder: Path) -> dict[str, Any]:
@@ -133,4 +138,4 @@ def try_to_report(
         return
     write_report(json.loads(to_json(result)), folder)
     if not quiet:
-        screen.print(f"The report is in {folder / REPORT_FILE}", soft_wrap=True)
+        _tell(folder)

@@ -100,10 +100,11 @@ def reproduce(
         ],
     )
     file = RowFile(out / ROWS_FILE)
+    known = {row.name for row in file}
     with out_folder(out):
-        tasks = _at_hand(tasks, file, data_dir)
+        tasks = _at_hand(tasks, known, data_dir)
         try:
-            with _progress(tasks, file) as on_task:
+            with _progress(tasks, known) as on_task:
                 run_sweep(tasks, file, on_task=on_task)
         finally:  # what was made before Ctrl-C can be looked at
             write_evidence(file, out)
@@ -118,9 +119,8 @@ def reproduce(
             screen.print(f"{_WRITTEN[path.name]} {path}", soft_wrap=True)
 
 
-def _at_hand(tasks: list[Task], file: RowFile, data_dir: Path | None) -> list[Task]:
+def _at_hand(tasks: list[Task], known: set[str], data_dir: Path | None) -> list[Task]:
     """The tasks whose data are at hand, or whose rows are; a line about the others."""
-    known = {row.name for row in file}
     lacking: dict[str, DataError] = {}
     for name in dict.fromkeys(str(t.key["data"]) for t in tasks if t.name not in known):
         try:
@@ -147,7 +147,7 @@ def _only(sets: list[str] | None, tasks: list[Task]) -> list[Task]:
 
 
 @contextmanager
-def _progress(tasks: Sequence[Task], file: RowFile) -> Iterator[OnTask]:
+def _progress(tasks: Sequence[Task], known: set[str]) -> Iterator[OnTask]:
     """Show where a sweep is, and how long it will still take."""
     if not notes.is_terminal:
         yield lambda number, task: notes.print(
@@ -165,7 +165,6 @@ def _progress(tasks: Sequence[Task], file: RowFile) -> Iterator[OnTask]:
         transient=True,
         speed_estimate_period=ONE_DAY,  # tasks take minutes
     )
-    known = {row.name for row in file}
     done = sum(1 for _ in takewhile(lambda task: task.name in known, tasks))
     line = bar.add_task("", total=len(tasks), completed=done)  # not to count as speed
     with bar:

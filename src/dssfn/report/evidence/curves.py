@@ -29,11 +29,12 @@ from dssfn.report.evidence.select import (
     deviation,
     file_name,
     grouped,
+    is_papers,
     mean,
     where,
 )
 from dssfn.report.evidence.tables import METHODS, SCHEMES, SETTINGS
-from dssfn.report.words import amount, percent, small
+from dssfn.report.words import amount, decibel, percent, small
 from dssfn.rows import Row
 
 
@@ -60,8 +61,7 @@ def draw_evidence(rows: Sequence[Row]) -> dict[str, Drawing]:
 
 def draw_table2(rows: Sequence[Row]) -> Iterator[Drawing]:
     """Test accuracy on the nodes, beside what the paper has."""
-    exact = [row for row in rows if row.figures["paper"]["data"] == row.key["data"]]
-    several = [row for row in exact if row.key["n_nodes"] != 1]
+    several = [row for row in rows if is_papers(row) and row.key["n_nodes"] != 1]
     if not several:
         return
     sets = grouped(several, ("data",))
@@ -111,17 +111,16 @@ def draw_satimage(rows: Sequence[Row]) -> Iterator[Drawing]:
         axes.plot(value, -row - 0.2, "o", color=FIRST, markersize=6)
         axes.text(0, -row + 0.03, str(change), va="bottom", size=SMALL, transform=side)
         axes.text(
-            1, -row + 0.03, _decibels(value), va="bottom", ha="right", color=MUTED,
+            1, -row + 0.03, decibel(value), va="bottom", ha="right", color=MUTED,
             size=SMALL, transform=side,
         )  # fmt: skip
     axes.axvline(paper, color=SECOND, linewidth=1.4)
     axes.set_ylim(-len(groups) + 0.45, 0.75)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: _decibels(x, ".3g")))
     axes.xaxis.set_major_locator(MaxNLocator(nbins=6))
-    axes.set_xlabel("train error (line: published)")
-    label = f"Train error by change; published: {_decibels(paper)}."
+    axes.set_xlabel("train error, dB (line: published)")
+    label = f"Train error by change; published: {decibel(paper)}."
     yield finish(axes, "satimage-changes", label)
 
 
@@ -295,9 +294,8 @@ def draw_comparison(rows: Sequence[Row]) -> Iterator[Drawing]:
 
 def _shown(group: Sequence[Row]) -> Iterator[tuple[str, Row, Look]]:
     """dSSFN in every size; of the other methods the best curve."""
-    looks = [BLUE, BLACK]
-    for row in where(group, "comparison", method="dssfn"):
-        look = looks.pop(0) if len(looks) > 1 else looks[0]
+    for place, row in enumerate(where(group, "comparison", method="dssfn")):
+        look = BLACK if place else BLUE
         yield f"{METHODS['dssfn']}, {row.key['setting']}", row, look
     for method, look in (("fedavg", ORANGE), ("dpsgd", GREY)):
         best = best_of(where(group, "comparison", method=method))
@@ -318,10 +316,6 @@ def _percent_axis(axes: Axes, which: str) -> None:
     axis = axes.xaxis if which == "x" else axes.yaxis
     axis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g} %"))
-
-
-def _decibels(value: float, how: str = ".2f") -> str:
-    return f"{value:{how}} dB".replace("-", "−")
 
 
 def _legend(axes: Axes, *, columns: int) -> None:

@@ -6,19 +6,20 @@ from collections.abc import Callable, Sequence
 
 from dssfn.report.blocks import Headline
 from dssfn.report.evidence.select import (
+    averagings_of_both,
     best_of,
     degree_rows,
     deviation,
     grouped,
+    is_papers,
     is_quick,
     largest_descent,
-    last_averagings,
     mean,
     reached,
     where,
 )
 from dssfn.report.evidence.tables import METHODS, place
-from dssfn.report.words import count, digits, plural, small
+from dssfn.report.words import count, decibel, digits, plural, small
 from dssfn.rows import Row
 
 AS_PUBLISHED = "as published"
@@ -55,7 +56,7 @@ def about_table2(rows: Sequence[Row]) -> list[str]:
             + ". They were compared on validation data, but not without any knowledge "
             "of test results: docs/performance.md tells how."
         )
-    if any(not _is_papers(row) for row in rows):
+    if any(not is_papers(row) for row in rows):
         said.append(
             "Sets that only take the place of one of the paper's are named as such and "
             "not compared."
@@ -63,14 +64,10 @@ def about_table2(rows: Sequence[Row]) -> list[str]:
     return said
 
 
-def _is_papers(row: Row) -> bool:
-    return bool(row.figures["paper"]["data"] == row.key["data"])
-
-
 def _near_and_far(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
     """The columns of Table II that are met, and those that are not and by how much."""
     near, far = [], []
-    ours = [row for row in where(rows, "table2", settings="paper") if _is_papers(row)]
+    ours = [row for row in where(rows, "table2", settings="paper") if is_papers(row)]
     for (data, n_nodes), group in grouped(ours, ("data", "n_nodes")).items():
         paper = group[0].figures["paper"]
         decibels = mean(group, "train_error_db") - paper["train_error_db"]
@@ -86,7 +83,7 @@ def _near_and_far(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
 def _ahead(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
     ahead: list[str] = []
     behind: list[str] = []
-    ours = [row for row in where(rows, "table2", settings="default") if _is_papers(row)]
+    ours = [row for row in where(rows, "table2", settings="default") if is_papers(row)]
     for (data,), group in grouped(ours, ("data",)).items():
         published = group[0].figures["paper"]["test_accuracy"][0]
         found = 100 * mean(group, "test_accuracy")
@@ -105,19 +102,15 @@ def about_satimage(rows: Sequence[Row]) -> list[str]:
         str(change): mean(group, "train_error_db")
         for (change,), group in grouped(rows, ("change",)).items()
     }
-    said = [f"The published train error on 20 nodes is {_db(paper)}."]
+    said = [f"The published train error on 20 nodes is {decibel(paper)}."]
     if AS_PUBLISHED in errors:
-        said[0] += f" The published settings give {_db(errors[AS_PUBLISHED])}."
+        said[0] += f" The published settings give {decibel(errors[AS_PUBLISHED])}."
     nearest = min(errors, key=lambda change: abs(errors[change] - paper))
     said[0] += (
         " Here one thing is changed at a time. What comes nearest to the published "
-        f"error is: {nearest} ({_db(errors[nearest])})."
+        f"error is: {nearest} ({decibel(errors[nearest])})."
     )
     return said
-
-
-def _db(value: float) -> str:
-    return f"{value:.2f} dB".replace("-", "−")
 
 
 def about_convergence(rows: Sequence[Row]) -> list[str]:
@@ -128,12 +121,11 @@ def about_convergence(rows: Sequence[Row]) -> list[str]:
         "the cost falls about as a power of the number of averagings. krylov solves "
         "every layer exactly with few averagings; its marks are the ends of layers."
     ]
-    for data, ends in last_averagings(rows).items():
-        if {"admm", "krylov"} <= ends.keys():
-            said[0] += (
-                f" On {data} it takes {count(ends['krylov'])} averagings for all "
-                f"layers, ADMM {count(ends['admm'])}."
-            )
+    for data, (admm, krylov) in averagings_of_both(rows).items():
+        said[0] += (
+            f" On {data} it takes {count(krylov)} averagings for all layers, ADMM "
+            f"{count(admm)}."
+        )
     return said
 
 
@@ -285,23 +277,21 @@ ABOUT: dict[str, Callable[[Sequence[Row]], list[str]]] = {
 def headlines(rows: Sequence[Row]) -> list[Headline]:
     """The figures that matter, as far as the rows have them."""
     found = []
-    table2 = where(rows, "table2")
-    near, far = _near_and_far(table2) if not is_quick(table2) else ([], [])
+    table2 = where(rows, "table2", quick=False)
+    near, far = _near_and_far(table2)
     if near or far:
         words = f"within {NEAR_DB:g} dB and {NEAR_POINTS:g} points of the paper"
         together = f"{len(near)} of {len(near) + len(far)}"
         found.append(Headline("Table II, columns", together, words))
-    ahead, behind = _ahead(table2) if not is_quick(table2) else ([], [])
+    ahead, behind = _ahead(table2)
     if ahead or behind:
         words = "sets, default settings, test accuracy"
         together = f"{len(ahead)} of {len(ahead) + len(behind)}"
         found.append(Headline("Ahead of the paper", together, words))
-    for data, ends in last_averagings(rows).items():
-        if {"admm", "krylov"} <= ends.keys():
-            words = f"fewer averagings by krylov than by ADMM, {data}"
-            ratio = ends["admm"] / ends["krylov"]
-            found.append(Headline("Averagings", f"{ratio:.0f} times", words))
-            break
+    for data, (admm, krylov) in averagings_of_both(rows).items():
+        words = f"fewer averagings by krylov than by ADMM, {data}"
+        found.append(Headline("Averagings", f"{admm / krylov:.0f} times", words))
+        break
     row = largest_descent(rows)
     if row:
         words = f"numbers sent by gradient descent over dSSFN's, {row.key['data']}"

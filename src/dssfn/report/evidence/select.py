@@ -75,13 +75,22 @@ def degree_rows(rows: Iterable[Row]) -> list[DegreeRows]:
     return found
 
 
-def last_averagings(rows: Iterable[Row]) -> dict[str, dict[str, int]]:
-    """Averagings of whole trainings, by data set and solver."""
+def is_papers(row: Row) -> bool:
+    """Whether a row of Table II is of one of the paper's own sets."""
+    return bool(row.figures["paper"]["data"] == row.key["data"])
+
+
+def averagings_of_both(rows: Iterable[Row]) -> dict[str, tuple[int, int]]:
+    """Averagings of whole trainings by ADMM and by krylov, for sets that have both."""
     ends: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for row in where(rows, "convergence"):
         data, solver = str(row.key["data"]), str(row.key["solver"])
         ends[data][solver] = row.figures["averagings"][-1]
-    return dict(ends)
+    return {
+        data: (of_data["admm"], of_data["krylov"])
+        for data, of_data in ends.items()
+        if len(of_data) == 2
+    }
 
 
 def largest_descent(rows: Iterable[Row]) -> Row | None:

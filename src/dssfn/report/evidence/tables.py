@@ -10,6 +10,7 @@ from dssfn.report.evidence.select import (
     degree_rows,
     deviation,
     grouped,
+    is_papers,
     is_quick,
     mean,
     reached,
@@ -40,7 +41,7 @@ def table2(rows: Sequence[Row]) -> Table:
         rows, ("data", "settings", "n_nodes")
     ).items():
         paper = group[0].figures["paper"]
-        compared = paper["data"] == data
+        compared = is_papers(group[0])
         error = paper["train_error_db"] if compared else None
         accuracy = paper["test_accuracy"][0] if compared else None
         lines.append(
