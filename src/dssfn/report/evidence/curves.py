@@ -14,6 +14,7 @@ from dssfn.report.canvas import (
     QUIET,
     SECOND,
     SMALL,
+    SURFACE,
     Axes,
     Drawing,
     FuncFormatter,
@@ -109,12 +110,15 @@ def draw_satimage(rows: Sequence[Row]) -> Iterator[Drawing]:
         value = mean(group, "train_error_db")
         axes.plot([paper, value], [-row - 0.2] * 2, color=QUIET, linewidth=1.2)
         axes.plot(value, -row - 0.2, "o", color=FIRST, markersize=6)
-        axes.text(0, -row + 0.03, str(change), va="bottom", size=SMALL, transform=side)
+        axes.text(
+            0, -row + 0.03, str(change), va="bottom", size=SMALL, transform=side,
+            bbox={"facecolor": SURFACE, "edgecolor": "none", "pad": 1},
+        )  # fmt: skip
         axes.text(
             1, -row + 0.03, decibel(value), va="bottom", ha="right", color=MUTED,
             size=SMALL, transform=side,
         )  # fmt: skip
-    axes.axvline(paper, color=SECOND, linewidth=1.4)
+    axes.axvline(paper, color=SECOND, linewidth=1.4, zorder=0)
     axes.set_ylim(-len(groups) + 0.45, 0.75)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
