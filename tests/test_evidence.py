@@ -33,10 +33,35 @@ def test_table_two_shows_the_paper_and_the_difference():
         for seed, db in enumerate((-50, -52))
     ]
     (line,) = TABLES["table2"](rows).rows
-    assert line[:3] == ("vowel", "20 nodes", "the paper's")
+    assert line[:3] == ("vowel", "20 nodes", "the paper's settings")
     assert line[4] == "-51.00 ± 1.41 (-51.67, +0.67)"
     assert line[5] == "60.00 ± 0.00 (59.2, +0.80)"
     assert line[6] == "2"
+
+
+def test_rows_made_later_stand_with_their_set():
+    made = ("vowel", "default", 20), ("vowel", "paper", 20), ("letter", "paper", 20)
+    later = ("vowel", "scaled", 20), ("vowel", "paper", 1)
+    rows = [_table2_row(*key, 0, -50.0) for key in made + later]
+    shown = [line[:3] for line in TABLES["table2"](rows).rows]
+    assert shown == [
+        ("vowel", "one place", "the paper's settings"),
+        ("vowel", "20 nodes", "the paper's settings"),
+        ("vowel", "20 nodes", "the paper's settings, inputs scaled"),
+        ("vowel", "20 nodes", "our defaults"),
+        ("letter", "20 nodes", "the paper's settings"),
+    ]
+
+
+def test_what_scaled_inputs_would_explain_is_told():
+    rows = [
+        _table2_row("vowel", "paper", 20, 0, -49.0),
+        _table2_row("vowel", "scaled", 20, 0, -51.8),
+    ]
+    told = " ".join(ABOUT["table2"](rows))
+    assert "not vowel (20 nodes: +2.67 dB, +0.80 points)" in told
+    told = told.replace("\N{MINUS SIGN}", "-")
+    assert "With scaled inputs vowel (20 nodes: -0.13 dB, +0.80 points) would" in told
 
 
 def test_a_stand_in_is_never_compared_with_the_papers_set(rows):

@@ -73,6 +73,7 @@ COLUMNS = (
     Column("paper", "paper", N_NODES),
     Column("default", "default", N_NODES),
 )
+SCALED = Column("scaled", "paper", N_NODES, {"standardize": True})
 WIDE = Column(  # MNIST's rare pixels are blown up by scaling: docs/performance.md
     "wide",
     "default",
@@ -93,9 +94,17 @@ def tasks(
     ]
 
 
+MORE = {
+    "vowel": (SCALED,),
+    "satimage": (SCALED,),
+    "letter": (SCALED,),
+    "mnist": (SCALED, WIDE),
+}
+
+
 def columns_of(name: str) -> tuple[Column, ...]:
     """The columns of a data set."""
-    return (*COLUMNS, WIDE) if name == "mnist" else COLUMNS
+    return COLUMNS + MORE.get(name, ())
 
 
 def _task(

@@ -66,29 +66,31 @@ def draw_table2(rows: Sequence[Row]) -> Iterator[Drawing]:
     if not several:
         return
     sets = grouped(several, ("data",))
-    axes = new_axes(62 * len(sets) + 74)
-    looks = {"paper": BLUE, "default": ORANGE, "wide": BLACK}
+    axes = new_axes(70 * len(sets) + 90)
+    looks = {"paper": (BLUE, 0.08), "scaled": (GREY, -0.08)}
+    looks |= {"default": (ORANGE, -0.24), "wide": (BLACK, -0.24)}
     named, told = set(), []
     for row, ((data,), group) in enumerate(sets.items()):
         there, around = group[0].figures["paper"]["test_accuracy"]
         axes.axhspan(-row - 0.34, -row + 0.34, color=QUIET, alpha=0.13, linewidth=0)
         name = None if row else "published, ± its deviation"
         axes.errorbar(
-            there, 0.2 - row, xerr=around, fmt="|", color=MUTED, markersize=13,
+            there, 0.24 - row, xerr=around, fmt="|", color=MUTED, markersize=13,
             markeredgewidth=2.5, label=name,
         )  # fmt: skip
         told.append(f"{data} {there:g} % published")
-        for (settings,), some in grouped(group, ("settings",)).items():
-            look = looks[str(settings)]
+        for settings, (look, height) in looks.items():
+            some = where(group, "table2", settings=settings)
+            if not some:
+                continue
             value = 100 * mean(some, "test_accuracy")
             axes.errorbar(
-                value, -0.02 - row - 0.18 * (settings != "paper"),
-                xerr=100 * deviation(some, "test_accuracy"), fmt=look.mark,
-                color=look.colour, markersize=6.5,
-                label=None if settings in named else SETTINGS[str(settings)],
+                value, height - row, xerr=100 * deviation(some, "test_accuracy"),
+                fmt=look.mark, color=look.colour, markersize=6.5,
+                label=None if settings in named else SETTINGS[settings],
             )  # fmt: skip
             named.add(settings)
-            told.append(f"{SETTINGS[str(settings)]} {value:.1f} %")
+            told.append(f"{SETTINGS[settings]} {value:.1f} %")
     axes.set_yticks([-row for row in range(len(sets))], [str(k[0]) for k in sets])
     axes.set_ylim(-len(sets) + 0.5, 0.5)
     _percent_axis(axes, "x")

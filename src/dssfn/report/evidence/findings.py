@@ -35,7 +35,7 @@ def about_table2(rows: Sequence[Row]) -> list[str]:
             "Small networks and few samples, with the paper's settings and with ours, "
             "to see that everything runs: the differences to the paper mean nothing."
         ]
-    near, far = _near_and_far(rows)
+    near, far = _near_and_far(rows, "paper")
     said = [
         "The paper's settings again: 20 layers of width 1000, 100 ADMM iterations a "
         "layer, its mu for every set; all data in one place, and divided between 20 "
@@ -46,6 +46,11 @@ def about_table2(rows: Sequence[Row]) -> list[str]:
             f" {len(near)} of {len(near) + len(far)} columns are within {NEAR_DB:g} dB "
             f"and {NEAR_POINTS:g} points of what was published"
             + (f"; not {', '.join(far)}." if far else ".")
+        )
+    near, far = _near_and_far(rows, "scaled")
+    if near or far:
+        said[0] += f" With scaled inputs {', '.join(near) or 'none'} would be" + (
+            f"; not {', '.join(far)}." if far else "."
         )
     ahead, behind = _ahead(rows)
     if ahead or behind:
@@ -64,20 +69,19 @@ def about_table2(rows: Sequence[Row]) -> list[str]:
     return said
 
 
-def _near_and_far(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
+def _near_and_far(rows: Sequence[Row], settings: str) -> tuple[list[str], list[str]]:
     """The columns of Table II that are met, and those that are not and by how much."""
-    near, far = [], []
-    ours = [row for row in where(rows, "table2", settings="paper") if is_papers(row)]
+    near: list[str] = []
+    far: list[str] = []
+    ours = [row for row in where(rows, "table2", settings=settings) if is_papers(row)]
     for (data, n_nodes), group in grouped(ours, ("data", "n_nodes")).items():
         paper = group[0].figures["paper"]
         decibels = mean(group, "train_error_db") - paper["train_error_db"]
         points = 100 * mean(group, "test_accuracy") - paper["test_accuracy"][0]
-        name = f"{data} ({place(n_nodes)})"
-        if abs(decibels) <= NEAR_DB and abs(points) <= NEAR_POINTS:
-            near.append(name)
-        else:
-            far.append(f"{name[:-1]}: {decibels:+.2f} dB, {points:+.2f} points)")
-    return near, [name.replace("-", "−") for name in far]
+        name = f"{data} ({place(n_nodes)}: {decibels:+.2f} dB, {points:+.2f} points)"
+        is_near = abs(decibels) <= NEAR_DB and abs(points) <= NEAR_POINTS
+        (near if is_near else far).append(name.replace("-", "−"))
+    return near, far
 
 
 def _ahead(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
@@ -278,7 +282,7 @@ def headlines(rows: Sequence[Row]) -> list[Headline]:
     """The figures that matter, as far as the rows have them."""
     found = []
     table2 = where(rows, "table2", quick=False)
-    near, far = _near_and_far(table2)
+    near, far = _near_and_far(table2, "paper")
     if near or far:
         words = f"within {NEAR_DB:g} dB and {NEAR_POINTS:g} points of the paper"
         together = f"{len(near)} of {len(near) + len(far)}"

@@ -21,7 +21,8 @@ from dssfn.report.words import count, digits
 from dssfn.rows import Row
 
 SETTINGS = {
-    "paper": "the paper's",
+    "paper": "the paper's settings",
+    "scaled": "the paper's settings, inputs scaled",
     "default": "our defaults",
     "wide": "4 layers of 3000, gain 10, not scaled",
 }
@@ -37,8 +38,18 @@ QUICK = "Reduced sizes (--quick): these are not the paper's figures."
 def table2(rows: Sequence[Row]) -> Table:
     """Our figures beside the paper's, and the difference."""
     lines = []
+    sets = list(grouped(rows, ("data",)))
+
+    def in_order(row: Row) -> tuple[int, int, int]:
+        key = row.key
+        return (
+            sets.index((key["data"],)),
+            list(SETTINGS).index(str(key["settings"])),
+            int(key["n_nodes"]),
+        )
+
     for (data, settings, n_nodes), group in grouped(
-        rows, ("data", "settings", "n_nodes")
+        sorted(rows, key=in_order), ("data", "settings", "n_nodes")
     ).items():
         paper = group[0].figures["paper"]
         compared = is_papers(group[0])
@@ -58,7 +69,7 @@ def table2(rows: Sequence[Row]) -> Table:
     return Table(
         "Table II: train error and test accuracy",
         (
-            "data", "where", "settings", "train %", "train error dB (paper,"
+            "data", "where", "with", "train %", "train error dB (paper,"
             " difference)", "test % (paper, difference)", "seeds",
         ),
         lines,
