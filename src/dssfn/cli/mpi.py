@@ -164,7 +164,7 @@ def _train(
         start=start,
     )
     figures["settings"]["n_ranks"] = job.n_ranks
-    return Outcome(network, figures)
+    return Outcome(network, tested, figures)
 
 
 def _run_programs(

@@ -35,7 +35,6 @@ from dssfn.experiments.trial import (
     Experiment,
     divided,
     make_plan,
-    predict_test,
     run_experiment,
 )
 from dssfn.network import standardise
@@ -188,14 +187,13 @@ def dssfn_curve(
     found, total = outcome.figures, outcome.figures["communication"]
     steps = [total["before_layers"], *found["layers"]]
     sent = np.cumsum([step["bytes_total"] for step in steps])[1:]
-    predicted = predict_test(outcome.network, experiment.test).predicted
     return {
         **_curve(sent.tolist(), [layer["test_accuracy"] for layer in found["layers"]]),
         "rounds": total["rounds"],
         "scalars_per_node": total["scalars_per_node"],
         "prediction_agreement": found["equivalence"]["prediction_agreement"],
         "central_difference": found["equivalence"]["central_difference"],
-        "predictions_sha256": _digest(predicted),
+        "predictions_sha256": _digest(outcome.tested.predicted),
         "solver": found["settings"]["solver"],
         "consensus": total["consensus"],
     }

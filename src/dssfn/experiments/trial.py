@@ -130,9 +130,10 @@ def from_files(
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The trained network and the figures about it, ready for JSON."""
+    """The trained network, how it did on the test samples, and figures for JSON."""
 
     network: Network
+    tested: Tested
     figures: dict[str, Any]
 
 
@@ -153,7 +154,7 @@ def run_experiment(
     figures = figures_of(
         experiment, result, tested, n_train, equivalence=equivalence, start=start
     )
-    return Outcome(result.networks[0], figures)
+    return Outcome(result.networks[0], tested, figures)
 
 
 def figures_of(
