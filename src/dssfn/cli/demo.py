@@ -31,8 +31,8 @@ def demo(
 ) -> None:
     """Train handwritten digits on ten nodes on a ring, one to two digits per node.
 
-    Nobody sees all digits, nobody sends a sample, and every node ends with the model
-    that one machine holding all of them would have learned.
+    Nobody sees all digits, nobody sends a sample, and every node ends with the
+    model that one machine holding all of them would have learned.
     """
     data = load_dataset("digits")
     plan = make_plan(data, n_layers=LAYERS, width=WIDTH, **resolve("default", {}))

@@ -78,8 +78,8 @@ def reproduce(
 ) -> None:
     """Repeat an experiment of the paper, with our solvers beside the paper's.
 
-    Rows that are in the folder already are not made again, so a sweep that was stopped
-    goes on where it was.
+    Rows that are in the folder already are not made again, so a sweep that was
+    stopped goes on where it was.
     """
     if what not in EXPERIMENTS and what != "all":
         raise PlanError(

@@ -285,6 +285,7 @@ def draw_comparison(rows: Sequence[Row]) -> Iterator[Drawing]:
                     100 * np.array(row.figures["test_accuracy"]),
                     look.dash, marker=look.mark, color=look.colour, markersize=4,
                     linewidth=1.6, label=label,
+                    drawstyle="steps-post" if row.key["method"] == "dssfn" else None,
                 )  # fmt: skip
                 told.append(f"{label} {percent(row.figures['best_accuracy'])}")
             log_range(axes, "x", min(sent) / 1e6, max(sent) / 1e6)
