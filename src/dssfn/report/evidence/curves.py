@@ -67,8 +67,13 @@ def draw_table2(rows: Sequence[Row]) -> Iterator[Drawing]:
         return
     sets = grouped(several, ("data",))
     axes = new_axes(70 * len(sets) + 90)
-    looks = {"paper": (BLUE, 0.08), "scaled": (GREY, -0.08)}
-    looks |= {"default": (ORANGE, -0.24), "wide": (BLACK, -0.24)}
+    looks = {
+        "paper": (BLUE, 0.08),
+        "scaled": (GREY, -0.08),
+        "default": (ORANGE, -0.24),
+        "unscaled": (ORANGE._replace(mark="v"), -0.24),
+        "wide": (BLACK, -0.24),
+    }
     named, told = set(), []
     for row, ((data,), group) in enumerate(sets.items()):
         there, around = group[0].figures["paper"]["test_accuracy"]

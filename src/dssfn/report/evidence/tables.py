@@ -24,6 +24,7 @@ SETTINGS = {
     "paper": "the paper's settings",
     "scaled": "the paper's settings, inputs scaled",
     "default": "our defaults",
+    "unscaled": "our defaults, inputs not scaled",
     "wide": "4 layers of 3000, gain 10, not scaled",
 }
 METHODS = {
