@@ -155,7 +155,8 @@ class SSFNClassifier(_SSFN):
     gain : float, optional
         Norm of the random part of the features. Default: the preset's.
     standardize : bool, optional
-        Shift and scale the inputs. Default: the preset's.
+        Shift and scale every input. Where all inputs have one unit, as pixels do,
+        it may be better not to. Default: the preset's.
     bias : float, optional
         Value of a constant input feature; 0 for none. Default: the preset's.
     solver : {"auto", "gram", "krylov", "admm"}, default="auto"

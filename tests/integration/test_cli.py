@@ -73,7 +73,9 @@ def test_the_demo_leaves_what_it_says(trained):
 def test_a_person_sees_tables_and_the_next_commands(tmp_path):
     result = dssfn("demo", "--out", tmp_path / "d")
     assert result.exit_code == 0
-    for words in ("layer by layer", "same prediction as one machine", "dssfn evaluate"):
+    for words in (
+        "layer by layer", "test acc.", "same prediction as one machine", "dssfn evaluate"
+    ):  # fmt: skip
         assert words in result.stdout
     assert "layer 5/5" in result.stderr
 
@@ -418,6 +420,9 @@ def test_shard_files_are_nodes_within_a_memory_budget(tmp_path):
     assert second["test_accuracy"] > 0.9
     costs = [[layer["cost"] for layer in run["layers"]] for run in (first, second)]
     np.testing.assert_allclose(costs[0], costs[1], rtol=1e-8)
+    shown = dssfn("simulate", *shards, "--layers", "1", "--width", "20").stdout
+    assert "no test samples" in shown
+    assert "test acc." not in shown
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,8 @@ def show_outcome(outcome: Outcome, out: Path | None, *, as_json: bool) -> None:
 def show_layers(figures: dict[str, Any]) -> None:
     """One row per layer."""
     table = Table(title=f"{figures['data']}: layer by layer", title_justify="left")
-    for name in ("layer", "cost", "error", "train acc.", "averagings", "rounds"):
+    tested = ["test acc."] if figures["n_test"] else []
+    for name in ("layer", "cost", "error", "train acc.", *tested, "averaged", "rounds"):
         table.add_column(name, justify="right")
     for row in figures["layers"]:
         table.add_row(
@@ -77,6 +78,7 @@ def show_layers(figures: dict[str, Any]) -> None:
             f"{row['cost']:.5g}",
             f"{row['train_error_db']:.2f} dB",
             f"{100 * row['train_accuracy']:.2f} %",
+            *[_percent(row["test_accuracy"]) for _ in tested],
             f"{row['iterations']:,}",
             f"{row['rounds']:,}",
         )
