@@ -11,7 +11,7 @@ import pytest
 
 from dssfn.config import Plan
 from dssfn.datasets import open_shards
-from dssfn.errors import PlanError
+from dssfn.errors import DataError, PlanError
 from dssfn.features import Features, least_memory
 from dssfn.problem import LayerProblem, LayerSums, unpack
 from dssfn.shard import Pooled, Shard, one_hot
@@ -137,6 +137,28 @@ def test_files_of_all_kinds_train_as_arrays_do(tmp_path):
         simulate(files.shards, plan, ring, memory=3 * least_memory(plan)),
         simulate(shards, plan, ring),
     )
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "has"),
+    [
+        (["1", "2"], ["1", "a"], "`a.csv` has 1, `b.csv` has '1'"),
+        (["0", "1"], ["true", "false"], "`a.csv` has 0, `b.csv` has False"),
+    ],
+)
+def test_labels_that_only_look_alike_are_refused(tmp_path, first, second, has):
+    paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    for path, labels in zip(paths, (first, second), strict=True):
+        path.write_text("x,y\n" + "".join(f"1,{label}\n" for label in labels))
+    with pytest.raises(DataError, match=f"of one kind in all files: {has}. Write"):
+        open_shards(paths, "y")
+
+
+def test_whole_numbers_are_one_label_however_they_are_written(tmp_path):
+    paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    paths[0].write_text("x,y\n1,1\n2,2\n")
+    paths[1].write_text("x,y\n1,1.0\n2,2.0\n")
+    assert open_shards(paths, "y").classes == (1, 2)
 
 
 TRAIN = """

@@ -55,13 +55,8 @@ def open_shards(
         A file to test on; it may hold no other classes.
     """
     found = [describe(path, target) for path in paths]
+    _check_labels(paths, found)
     labels = {label for one in found for label in one.classes}
-    kinds = {type(label) for label in labels}
-    if len(kinds) > 1:
-        named = " and ".join(sorted(kind.__name__ for kind in kinds))
-        raise DataError(
-            f"Labels must be of one kind in all files, got {named}. Write them alike."
-        )
     names = next((one.feature_names for one in found if one.feature_names), None)
     classes, n_features = tuple(sorted(labels)), found[0].n_features
     _check_columns(paths, found, names)
@@ -79,6 +74,19 @@ def open_shards(
     return ShardFiles(
         classes, names, n_features, shards, None if test is None else open_one(test)
     )
+
+
+def _check_labels(paths: Sequence[str | Path], found: Sequence[Description]) -> None:
+    """Labels must be of one kind, or 1 in one file is not 1 in another."""
+    first = found[0].classes[0]
+    for path, one in zip(paths, found, strict=True):
+        for label in one.classes:
+            if type(label) is not type(first):
+                raise DataError(
+                    "Labels must be of one kind in all files: "
+                    f"`{Path(paths[0]).name}` has {first!r}, "
+                    f"`{Path(path).name}` has {label!r}. Write them alike."
+                )
 
 
 def _check_columns(
