@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dssfn._typing import Array
+from dssfn._typing import Array, Label
 from dssfn.errors import DataError
 
 
@@ -139,6 +139,36 @@ def divide(
     [1, 2]
     """
     return [Shard(X[rows].T, one_hot(codes[rows], n_classes)) for rows in parts]
+
+
+def class_codes(
+    labels: NDArray[Any], classes: Sequence[Label], at: Callable[[int], str]
+) -> NDArray[np.intp]:
+    """The place of every label among the classes; an unknown label is an error.
+
+    Parameters
+    ----------
+    labels : array of shape (J,)
+    classes : sequence of labels
+    at : callable
+        Names the sample with a given number, from 0, in an error.
+
+    Examples
+    --------
+    >>> class_codes(np.array(["b", "a"]), ["a", "b"], at=str)
+    array([1, 0])
+    """
+    number = {label: code for code, label in enumerate(classes)}
+    values = labels.tolist()
+    try:
+        return np.array([number[label] for label in values], dtype=np.intp)
+    except KeyError as exc:
+        label = exc.args[0]
+        known = ", ".join(map(repr, classes[:8]))
+        raise DataError(
+            f"{at(values.index(label))}: label {label!r} is not one of the classes "
+            f"{known} that the model knows. Correct it, or remove the sample."
+        ) from None
 
 
 def one_hot(codes: NDArray[np.intp], n_classes: int) -> Array:

@@ -18,10 +18,11 @@ from dssfn.cli.display import readable_bytes, show_pairs
 from dssfn.cli.options import Json
 from dssfn.cli.outcome import print_json, screen, to_json
 from dssfn.datasets import read_labelled, read_table
+from dssfn.datasets.arrays import Source
 from dssfn.errors import InputError
-from dssfn.experiments.trial import class_codes
 from dssfn.modelfile import load_network
 from dssfn.network import Network
+from dssfn.shard import class_codes
 
 MOST_CLASSES_SHOWN = 12
 
@@ -72,7 +73,8 @@ def evaluate(
     network = load_network(model)
     table = read_labelled(data, target, **_wanted(network))
     assert table.y is not None  # read_labelled always gives labels
-    codes = class_codes(table.y, network.plan, data.name)
+    at = Source(data.name, unit="sample").at
+    codes = class_codes(table.y, network.plan.classes, at)
     scores = _scores(network, table.X)
     predicted = scores.argmax(axis=1)
     Q = network.plan.n_outputs

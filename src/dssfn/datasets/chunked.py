@@ -9,17 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dssfn._typing import Array, Label
 from dssfn.config import Plan
-from dssfn.datasets.arrays import Source, changed
+from dssfn.datasets.arrays import changed
 from dssfn.datasets.labelled import open_labelled
-from dssfn.errors import DataError, PlanError
-from dssfn.shard import one_hot
+from dssfn.errors import PlanError
+from dssfn.shard import class_codes, one_hot
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +127,7 @@ class FileSamples:
         n_features: int | None = None,
     ) -> None:
         self._classes = tuple(classes)
-        self._number = {label: code for code, label in enumerate(self._classes)}
-        if not self._classes or len(self._number) < len(self._classes):
+        if not self._classes or len(set(self._classes)) < len(self._classes):
             raise PlanError(
                 f"`classes` must be given and differ, got {self._classes[:8]}."
             )
@@ -194,7 +192,7 @@ class FileSamples:
         for block in self._file.blocks():
             if len(block.X) != self.n_features:
                 raise changed(block.source.name)
-            block_codes = self._codes(block.labels, block.source)
+            block_codes = class_codes(block.labels, self._classes, block.source.at)
             start = 0
             while start < len(block_codes):
                 if filled == len(codes):  # begin the next chunk
@@ -215,17 +213,3 @@ class FileSamples:
 
     def _empty(self, width: int) -> Array:
         return np.empty((self.n_features, width))
-
-    def _codes(self, labels: NDArray[Any], source: Source) -> NDArray[np.intp]:
-        """Class numbers of labels; an unknown label is an error."""
-        values = labels.tolist()
-        try:
-            return np.array([self._number[label] for label in values], dtype=np.intp)
-        except KeyError as exc:
-            label = exc.args[0]
-            known = ", ".join(map(repr, self._classes[:8]))
-            raise DataError(
-                f"{source.at(values.index(label))}: label {label!r} is not one of the "
-                f"classes {known} that the model knows. Correct it, or remove the "
-                "sample."
-            ) from None

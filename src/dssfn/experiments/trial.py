@@ -15,11 +15,12 @@ from dssfn._typing import NodeId
 from dssfn.ball import TINY
 from dssfn.config import Plan
 from dssfn.datasets import Dataset, ShardFiles, partition
+from dssfn.datasets.arrays import Source
 from dssfn.errors import DataError
 from dssfn.experiments.details import confusion_of, graph_of, held_by
 from dssfn.network import CHUNK, Network
 from dssfn.rows import made_by
-from dssfn.shard import Pooled, Samples, Shard, divide, one_hot
+from dssfn.shard import Pooled, Samples, Shard, class_codes, divide, one_hot
 from dssfn.simulator import Simulation, Traffic, simulate
 from dssfn.topology import Topology, build_topology
 from dssfn.training import LayerRecord
@@ -86,12 +87,13 @@ def divided(
 
     `how` is as in `partition`. With `nodes`, only the shards of these are made.
     """
-    codes = class_codes(data.y_train, plan, data.name)
+    at = Source(data.name, unit="sample").at
+    codes = class_codes(data.y_train, plan.classes, at)
     rng = np.random.default_rng(plan.seed)
     parts = partition(codes, topology.n_nodes, how, rng=rng)
     if nodes is not None:
         parts = [parts[node] for node in nodes]
-    test_codes = class_codes(data.y_test, plan, data.name)
+    test_codes = class_codes(data.y_test, plan.classes, at)
     return Experiment(
         name=data.name,
         shards=divide(data.X_train, codes, plan.n_outputs, parts),
@@ -243,20 +245,6 @@ def predict_test(network: Network, test: Samples | None) -> Tested:
 
 def _share_of_equal(a: NDArray[np.intp], b: NDArray[np.intp]) -> float | None:
     return float(np.mean(a == b)) if len(a) else None
-
-
-def class_codes(y: NDArray[Any], plan: Plan, source: str) -> NDArray[np.intp]:
-    """The plan's class numbers of labels; an unknown label is an error."""
-    number = {label: code for code, label in enumerate(plan.classes)}
-    labels = y.tolist()
-    for row, label in enumerate(labels, start=1):
-        if label not in number:
-            raise DataError(
-                f"`{source}`, sample {row}: label {label!r} is not one of the classes "
-                f"{', '.join(map(repr, plan.classes[:8]))} that the model knows. "
-                "Correct it, or remove the sample."
-            )
-    return np.array([number[label] for label in labels], dtype=np.intp)
 
 
 def settings_of(experiment: Experiment, settled: Plan) -> dict[str, Any]:
