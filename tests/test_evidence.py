@@ -56,12 +56,14 @@ def test_rows_made_later_stand_with_their_set():
 def test_what_scaled_inputs_would_explain_is_told():
     rows = [
         _table2_row("vowel", "paper", 20, 0, -49.0),
+        _table2_row("vowel", "range", 20, 0, -53.0),
         _table2_row("vowel", "scaled", 20, 0, -51.8),
     ]
     told = " ".join(ABOUT["table2"](rows))
     assert "not vowel (20 nodes: +2.67 dB, +0.80 points)" in told
     told = told.replace("\N{MINUS SIGN}", "-")
-    assert "With scaled inputs vowel (20 nodes: -0.13 dB, +0.80 points) would" in told
+    assert "[-1, 1], none would be; not vowel (20 nodes: -1.33 dB" in told
+    assert "inputs scaled, vowel (20 nodes: -0.13 dB, +0.80 points) would" in told
 
 
 def test_a_stand_in_is_never_compared_with_the_papers_set(rows):

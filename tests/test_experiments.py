@@ -6,7 +6,7 @@ import pytest
 
 from dssfn.cli.reproduce import EXPERIMENTS
 from dssfn.consensus import gossip_rounds
-from dssfn.datasets import load_dataset
+from dssfn.datasets import Dataset, load_dataset
 from dssfn.experiments import convergence, degree, setting, table2
 from dssfn.experiments.trial import divided, make_plan
 from dssfn.presets import PAPER_MU
@@ -83,6 +83,14 @@ def test_letter_is_divided_anew_for_every_seed_and_keeps_its_sizes(monkeypatch):
     everything = np.sort(np.concatenate([first.X_train, first.X_test]), axis=0)
     whole = np.sort(np.concatenate([iris.X_train, iris.X_test]), axis=0)
     np.testing.assert_array_equal(everything, whole)
+
+
+def test_inputs_in_range_fill_it_and_a_constant_one_becomes_zero():
+    X = np.array([[0.0, 5.0], [4.0, 5.0], [1.0, 5.0]])
+    y = np.array([0, 1, 1])
+    data = setting.in_range(Dataset("made up", X, y, np.array([[6.0, 7.0]]), y[:1]))
+    assert data.X_train.tolist() == [[-1.0, 0.0], [1.0, 0.0], [-0.5, 0.0]]
+    assert data.X_test.tolist() == [[2.0, 2.0]]
 
 
 def test_the_settings_of_a_row_are_the_papers():

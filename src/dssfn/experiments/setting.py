@@ -67,6 +67,17 @@ def _thinned(data: Dataset, seed: int) -> Dataset:
     return replace(data, **parts)
 
 
+def in_range(data: Dataset) -> Dataset:
+    """Each feature moved and scaled so that its training samples fill [-1, 1].
+
+    What is constant in training becomes zero there.
+    """
+    low, high = data.X_train.min(axis=0), data.X_train.max(axis=0)
+    centre, half = (low + high) / 2, np.where(high > low, (high - low) / 2, 1.0)
+    X_train, X_test = ((X - centre) / half for X in (data.X_train, data.X_test))
+    return replace(data, X_train=X_train, X_test=X_test)
+
+
 def ring(n_nodes: int = N_NODES, degree: int = DEGREE) -> Topology:
     """The paper's circular graph; all data in one place for a single node."""
     if n_nodes == 1:

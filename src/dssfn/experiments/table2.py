@@ -10,6 +10,7 @@ from dssfn.experiments.setting import (
     N_NODES,
     STAND_INS,
     data_of,
+    in_range,
     ring,
     settings_of,
     size_of,
@@ -60,12 +61,25 @@ QUICK_SETS = ("vowel", "satimage", "letter")
 
 
 class Column(NamedTuple):
-    """One column of the table: how a network is trained, and on how many nodes."""
+    """One column of the table: how a network is trained, and on how many nodes.
+
+    Parameters
+    ----------
+    settings : str
+        Names it.
+    preset : str
+    n_nodes : int
+    changes : dict
+        What is not as in the preset.
+    in_range : bool
+        Whether inputs are moved to [-1, 1] before training.
+    """
 
     settings: str
     preset: str
     n_nodes: int
     changes: dict[str, Any] = {}
+    in_range: bool = False
 
 
 COLUMNS = (
@@ -74,6 +88,7 @@ COLUMNS = (
     Column("default", "default", N_NODES),
 )
 SCALED = Column("scaled", "paper", N_NODES, {"standardize": True})
+RANGE = Column("range", "paper", N_NODES, in_range=True)
 UNSCALED = Column("unscaled", "default", N_NODES, {"standardize": False})
 WIDE = Column(
     "wide",
@@ -96,11 +111,11 @@ def tasks(
 
 
 MORE = {
-    "vowel": (SCALED,),
-    "satimage": (SCALED,),
-    "letter": (SCALED,),
+    "vowel": (RANGE, SCALED),
+    "satimage": (RANGE, SCALED),
+    "letter": (RANGE, SCALED),
     # Of one unit in all columns: scaling blows the least of them up to full size.
-    "mnist": (SCALED, UNSCALED, WIDE),
+    "mnist": (RANGE, SCALED, UNSCALED, WIDE),
     "caltech101_spm": (UNSCALED,),
     "norb_subset3": (UNSCALED,),
 }
@@ -116,6 +131,8 @@ def _task(
 ) -> Task:
     def run() -> Figures:
         data = data_of(name, seed, quick=quick, data_dir=data_dir)
+        if column.in_range:
+            data = in_range(data)
         settings = settings_of(column.preset, name, column.n_nodes)
         settings |= size_of(quick=quick)._asdict() | column.changes
         figures = of_interest(train(data, ring(column.n_nodes), seed=seed, **settings))

@@ -69,6 +69,7 @@ def draw_table2(rows: Sequence[Row]) -> Iterator[Drawing]:
     axes = new_axes(70 * len(sets) + 90)
     looks = {
         "paper": (BLUE, 0.08),
+        "range": (GREY._replace(mark="x"), -0.08),
         "scaled": (GREY, -0.08),
         "default": (ORANGE, -0.24),
         "unscaled": (ORANGE._replace(mark="v"), -0.24),

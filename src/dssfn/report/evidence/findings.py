@@ -47,11 +47,13 @@ def about_table2(rows: Sequence[Row]) -> list[str]:
             f"and {NEAR_POINTS:g} points of what was published"
             + (f"; not {', '.join(far)}." if far else ".")
         )
-    near, far = _near_and_far(rows, "scaled")
-    if near or far:
-        said[0] += f" With scaled inputs {', '.join(near) or 'none'} would be" + (
-            f"; not {', '.join(far)}." if far else "."
-        )
+    for settings, inputs in (("range", "in [-1, 1]"), ("scaled", "scaled")):
+        near, far = _near_and_far(rows, settings)
+        if near or far:
+            said[0] += (
+                f" With inputs {inputs}, {', '.join(near) or 'none'} would be"
+                + (f"; not {', '.join(far)}." if far else ".")
+            )
     ahead, behind = _ahead(rows)
     if ahead or behind:
         said.append(

@@ -22,6 +22,7 @@ from dssfn.rows import Row
 
 SETTINGS = {
     "paper": "the paper's settings",
+    "range": "the paper's settings, inputs in [-1, 1]",
     "scaled": "the paper's settings, inputs scaled",
     "default": "our defaults",
     "unscaled": "our defaults, inputs not scaled",
