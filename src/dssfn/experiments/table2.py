@@ -115,7 +115,7 @@ MORE = {
     "satimage": (RANGE, SCALED),
     "letter": (RANGE, SCALED),
     # Of one unit in all columns: scaling blows the least of them up to full size.
-    "mnist": (RANGE, SCALED, UNSCALED, WIDE),
+    "mnist": (SCALED, UNSCALED, WIDE, RANGE),
     "caltech101_spm": (UNSCALED,),
     "norb_subset3": (UNSCALED,),
 }
