@@ -66,33 +66,34 @@ def draw_table2(rows: Sequence[Row]) -> Iterator[Drawing]:
     if not several:
         return
     sets = grouped(several, ("data",))
-    axes = new_axes(70 * len(sets) + 90)
+    axes = new_axes(96 * len(sets) + 110)
     looks = {
-        "paper": (BLUE, 0.08),
-        "range": (GREY._replace(mark="x"), -0.08),
-        "scaled": (GREY, -0.08),
-        "default": (ORANGE, -0.24),
-        "unscaled": (ORANGE._replace(mark="v"), -0.24),
-        "wide": (BLACK, -0.24),
+        "paper": BLUE,
+        "range": GREY._replace(mark="x"),
+        "scaled": GREY,
+        "default": ORANGE,
+        "unscaled": ORANGE._replace(mark="v"),
+        "wide": BLACK,
     }
+    top, *heights = np.linspace(0.34, -0.34, 1 + len(looks))
     named, told = set(), []
     for row, ((data,), group) in enumerate(sets.items()):
         there, around = group[0].figures["paper"]["test_accuracy"]
-        axes.axhspan(-row - 0.34, -row + 0.34, color=QUIET, alpha=0.13, linewidth=0)
+        axes.axhspan(-row - 0.43, -row + 0.43, color=QUIET, alpha=0.13, linewidth=0)
         name = None if row else "published, ± its deviation"
         axes.errorbar(
-            there, 0.24 - row, xerr=around, fmt="|", color=MUTED, markersize=13,
+            there, top - row, xerr=around, fmt="|", color=MUTED, markersize=11,
             markeredgewidth=2.5, label=name,
         )  # fmt: skip
         told.append(f"{data} {there:g} % published")
-        for settings, (look, height) in looks.items():
+        for (settings, look), height in zip(looks.items(), heights, strict=True):
             some = where(group, "table2", settings=settings)
             if not some:
                 continue
             value = 100 * mean(some, "test_accuracy")
             axes.errorbar(
                 value, height - row, xerr=100 * deviation(some, "test_accuracy"),
-                fmt=look.mark, color=look.colour, markersize=6.5,
+                fmt=look.mark, color=look.colour, markersize=5.5,
                 label=None if settings in named else SETTINGS[settings],
             )  # fmt: skip
             named.add(settings)

@@ -50,8 +50,8 @@ def about_table2(rows: Sequence[Row]) -> list[str]:
     for settings, inputs in (("range", "in [-1, 1]"), ("scaled", "scaled")):
         near, far = _near_and_far(rows, settings)
         if near or far:
-            said[0] += (
-                f" With inputs {inputs}, {', '.join(near) or 'none'} would be"
+            said.append(
+                f"With inputs {inputs}, {', '.join(near) or 'none'} would be"
                 + (f"; not {', '.join(far)}." if far else ".")
             )
     ahead, behind = _ahead(rows)
