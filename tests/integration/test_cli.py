@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import signal
@@ -14,6 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dssfn.cli.main import app
+from dssfn.cli.model import for_spreadsheet
 from dssfn.datasets import load
 
 SMALL = ["--layers", "2", "--width", "30", "--quiet"]
@@ -328,6 +331,74 @@ def test_names_are_shown_as_they_are(tmp_path):
     model = out / "model.safetensors"
     assert "[/x]" in dssfn("info", model).stdout
     assert "[red]" in dssfn("evaluate", model, data, "--target", "label").stdout
+
+
+HOSTILE = "\x1b[2J\x9b31m\u202eyes\nforged"
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    """A model and its data, in whose names somebody has hidden commands."""
+    folder = tmp_path_factory.mktemp("hostile")
+    labels = [HOSTILE if i % 3 else "=1+1" for i in range(40)]
+    columns = {"a\x1b[2J": [float(i % 7) for i in range(40)], "label": labels}
+    data = folder / "a\x1b[2Jb.parquet"
+    pl.DataFrame(columns).write_parquet(data)
+    result = dssfn("simulate", "--data", data, "--target", "label", "--nodes", 3,
+                   "--out", folder / "run", *SMALL)  # fmt: skip
+    assert result.exit_code == 0, result.output
+    return folder / "run" / "model.safetensors", data, result
+
+
+def assert_harmless(text):
+    assert all(line.isprintable() for line in text.splitlines()), ascii(text)
+    assert not any(line.startswith("forged") for line in text.splitlines())
+
+
+def test_names_from_a_file_cannot_steer_a_terminal(hostile):
+    model, data, trained = hostile
+    assert_harmless(trained.output)
+    assert_harmless(dssfn("info", model).output)
+    assert_harmless(dssfn("evaluate", model, data, "--target", "label").output)
+    assert_harmless(
+        dssfn("evaluate", model, data, "--target", "label", "--json").output
+    )
+    assert_harmless(wrong("evaluate", model, data, "--target", "\x1b[2J"))
+    assert_harmless(wrong("predict", model, data.with_name("\x1b[2J.csv")))
+
+
+def test_predictions_are_as_they_are_in_a_file_and_harmless_on_a_terminal(
+    hostile, monkeypatch
+):
+    model, data, _ = hostile
+    piped = dssfn("predict", model, data)
+    assert HOSTILE in piped.stdout
+    monkeypatch.setattr("dssfn.cli.model._is_terminal", lambda: True)
+    shown = dssfn("predict", model, data)
+    assert_harmless(shown.stdout)
+    assert len(shown.stdout.splitlines()) == 41
+
+
+def test_a_label_that_a_spreadsheet_would_run_is_quoted_in_csv_and_not_in_json(hostile):
+    model, data, _ = hostile
+    rows = list(csv.reader(io.StringIO(dssfn("predict", model, data).stdout)))
+    assert ["'=1+1"] in rows
+    assert ["=1+1"] not in rows
+    listed = json.loads(dssfn("predict", model, data, "--json").stdout)["prediction"]
+    assert "=1+1" in listed
+
+
+@pytest.mark.parametrize(
+    ("cell", "written"),
+    [
+        ("=1+1", "'=1+1"), ("+a", "'+a"), ("-a", "'-a"), ("@a", "'@a"),
+        ("\ta", "'\ta"), ("\ra", "'\ra"), ("\uff1d1", "'\uff1d1"),
+        ("-1", "-1"), ("+1.5", "+1.5"), ("-1e-3", "-1e-3"), ("a=1", "a=1"), ("", ""),
+        (-1, -1), (-1.5, -1.5), (True, True),
+    ],
+)  # fmt: skip
+def test_numbers_stay_numbers_for_a_spreadsheet(cell, written):
+    assert for_spreadsheet(cell) == written
 
 
 def test_a_refused_run_leaves_no_folder_at_any_depth(tmp_path):

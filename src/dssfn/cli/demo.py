@@ -11,7 +11,7 @@ import typer
 from dssfn._atomic import write_atomically
 from dssfn.cli.display import layer_progress, show_layers, show_summary
 from dssfn.cli.options import Json
-from dssfn.cli.outcome import print_json, screen
+from dssfn.cli.outcome import print_json, show_lines
 from dssfn.cli.outfolder import MODEL_FILE, out_folder, write_outcome
 from dssfn.cli.report import try_to_report
 from dssfn.datasets import Dataset, load_dataset
@@ -39,7 +39,7 @@ def demo(
     ring = build_topology("circular", NODES)
     experiment = divided(data, plan, ring, "by-class")
     if not json:
-        screen.print(
+        show_lines(
             f"{len(data.y_train)} images of digits, sorted by digit and divided over "
             f"{NODES} nodes on a ring.\nEach node holds one or two digits and talks to "
             "two neighbours.\n"
@@ -55,13 +55,12 @@ def demo(
     show_layers(outcome.figures)
     show_summary(outcome.figures)
     model, test = out / MODEL_FILE, out / TEST_FILE
-    screen.print(f"\nThe model is in {model}, unseen images in {test}", soft_wrap=True)
+    show_lines(f"\nThe model is in {model}, unseen images in {test}")
     try_to_report(outcome.figures, out)
-    screen.print(
+    show_lines(
         "Next:\n"
         f"  dssfn info {model}\n"
-        f"  dssfn evaluate {model} {test} --target {TARGET}",
-        soft_wrap=True,
+        f"  dssfn evaluate {model} {test} --target {TARGET}"
     )
 
 

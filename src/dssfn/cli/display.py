@@ -10,7 +10,7 @@ from typing import Any
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from dssfn.cli.outcome import notes, print_json, screen
+from dssfn.cli.outcome import notes, print_json, screen, show_lines
 from dssfn.cli.outfolder import MODEL_FILE
 from dssfn.experiments.trial import OnLayer, Outcome
 from dssfn.simulator import Traffic
@@ -63,7 +63,7 @@ def show_outcome(outcome: Outcome, out: Path | None, *, as_json: bool) -> None:
     show_layers(outcome.figures)
     show_summary(outcome.figures)
     if out is not None:
-        screen.print(f"\nThe model is in {out / MODEL_FILE}", soft_wrap=True)
+        show_lines(f"\nThe model is in {out / MODEL_FILE}")
 
 
 def show_layers(figures: dict[str, Any]) -> None:

@@ -26,7 +26,7 @@ from dssfn.cli.options import (
     Width,
     option,
 )
-from dssfn.cli.outcome import print_json, screen
+from dssfn.cli.outcome import print_json, show_lines
 from dssfn.config import Plan
 from dssfn.datasets import describe
 from dssfn.datasets.chunked import Description
@@ -345,7 +345,7 @@ def _tell(
         rehearsal=_REHEARSAL.format(first=first) if rehearsal else "",
         fill_in=fill_in if left_open else "",
     )
-    screen.print(text, soft_wrap=True)
+    show_lines(text)
 
 
 _RENEWED = """A new key and certificate for {name}, valid until {expires:%Y-%m-%d}:
@@ -365,4 +365,4 @@ def _tell_renewal(renewed: Renewal, name: str) -> None:
         certificate=renewed.certificate,
         kept=f"The old ones are now {kept}.\n" if kept else "",
     )
-    screen.print(text, soft_wrap=True)
+    show_lines(text)

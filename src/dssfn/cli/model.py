@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +15,7 @@ import typer
 from rich.table import Table as Grid
 
 from dssfn._atomic import write_atomically
+from dssfn._plain_text import printable
 from dssfn.calibration import probabilities
 from dssfn.cli.display import readable_bytes, show_pairs
 from dssfn.cli.options import Json
@@ -43,7 +46,11 @@ def predict(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Predict the class of every sample of a file, as CSV."""
+    """Predict the class of every sample of a file, as CSV.
+
+    A text label that a spreadsheet would take for a formula, because it begins with
+    =, +, - or @, stands after a single quote; --json gives all labels as they are.
+    """
     if out is not None and (out.is_dir() or not out.parent.is_dir()):
         raise InputError(f"`--out` must be a file in an existing folder, got `{out}`.")
     network = load_network(model)
@@ -54,7 +61,8 @@ def predict(
         P = probabilities(scores)
         for code, label in enumerate(network.plan.classes):
             columns[f"p({label})"] = P[:, code].tolist()
-    text = to_json(columns) if json else _to_csv(columns)
+    shown = out is None and _is_terminal()
+    text = to_json(columns) if json else _to_csv(columns, shown=shown)
     if out is None:
         print(text, end="")
     else:
@@ -130,12 +138,39 @@ def info(model: ModelArgument, json: Json = False) -> None:
     )
 
 
-def _to_csv(columns: dict[str, list[Any]]) -> str:
+# How a cell begins that a spreadsheet runs as a formula, after OWASP's list; the last
+# four are the wide forms of the first. A number may have a sign.
+_FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def for_spreadsheet(cell: Any) -> Any:
+    """A cell of a CSV file that no spreadsheet takes for a formula.
+
+    >>> for_spreadsheet("=1+1"), for_spreadsheet("-1"), for_spreadsheet(-1)
+    ("'=1+1", '-1', -1)
+    """
+    if not isinstance(cell, str) or _NUMBER.fullmatch(cell):
+        return cell
+    return f"'{cell}" if _FORMULA.match(cell) else cell
+
+
+def _to_csv(columns: dict[str, list[Any]], *, shown: bool) -> str:
+    """A header and rows; to be shown on a terminal, without control characters."""
+
+    def cell(value: Any) -> Any:
+        value = for_spreadsheet(value)
+        return printable(value) if shown and isinstance(value, str) else value
+
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
+    writer.writerow(map(cell, columns))
+    writer.writerows(map(cell, row) for row in zip(*columns.values(), strict=True))
     return text.getvalue()
+
+
+def _is_terminal() -> bool:
+    return sys.stdout.isatty()
 
 
 def _wanted(network: Network) -> dict[str, Any]:

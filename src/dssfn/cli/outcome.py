@@ -12,7 +12,9 @@ from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
+from dssfn._plain_text import printable
 from dssfn.errors import DssfnError, InputError
 
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
@@ -22,13 +24,31 @@ Result = TypeVar("Result")
 
 
 class _Console(Console):
+    """Shows labels and file names as they are: no markup, and nothing to obey.
+
+    Every string passes `render_str`, also those in a table. They may come from
+    anywhere, so none may hold a line break either: see `show_lines`.
+    """
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(printable(text), **options)
+
+
+class _Screen(_Console):
     def on_broken_pipe(self) -> NoReturn:
         raise BrokenPipeError
 
 
-# Labels and file names are printed as they are, not as rich's markup.
-screen = _Console(highlight=False, markup=False, emoji=False)  # results
-notes = Console(stderr=True, highlight=False, markup=False, emoji=False)  # progress
+screen = _Screen()  # results
+notes = _Console(stderr=True)  # progress
+
+
+def show_lines(text: str) -> None:
+    """Print a text of several lines on the screen."""
+    screen.print(*text.split("\n"), sep="\n", soft_wrap=True)
 
 
 def plain_errors(command: Callable[Params, Result]) -> Callable[Params, Result]:
@@ -57,8 +77,13 @@ def plain_errors(command: Callable[Params, Result]) -> Callable[Params, Result]:
 
 
 def _end(message: str, code: int) -> typer.Exit:
-    print(" ".join(message.split()), file=sys.stderr)
+    print(one_line(message), file=sys.stderr)
     return typer.Exit(code)
+
+
+def one_line(message: str) -> str:
+    """A message without line breaks, and without anything that a terminal obeys."""
+    return printable(" ".join(message.split()))
 
 
 def _drop_output() -> None:

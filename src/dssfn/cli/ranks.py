@@ -18,7 +18,7 @@ import typer
 from numpy.typing import NDArray
 
 from dssfn._typing import Array
-from dssfn.cli.outcome import FAILED, INTERRUPTED, WRONG_INPUT
+from dssfn.cli.outcome import FAILED, INTERRUPTED, WRONG_INPUT, one_line
 from dssfn.errors import AgreementError, DssfnError, InputError
 from dssfn.simulator import spread
 from dssfn.transports.mpi import load_mpi, wait_for
@@ -181,4 +181,4 @@ def _say(line: str) -> None:
 
 
 def _one_line(exc: BaseException) -> str:
-    return " ".join((str(exc) or type(exc).__name__).split())
+    return one_line(str(exc) or type(exc).__name__)

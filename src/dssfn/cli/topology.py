@@ -9,7 +9,7 @@ from rich.table import Table
 
 from dssfn.cli.display import show_pairs
 from dssfn.cli.options import Json
-from dssfn.cli.outcome import print_json, screen
+from dssfn.cli.outcome import print_json, screen, show_lines
 from dssfn.cli.simulate import read_topology
 from dssfn.consensus import every_averaging
 from dssfn.errors import PlanError
@@ -42,7 +42,7 @@ def topology(
         print_json(figures)
         return
     if nodes <= LARGEST_DRAWN:
-        screen.print(_drawing(graph) + "\n", soft_wrap=True)
+        show_lines(_drawing(graph) + "\n")
     show_pairs(
         [
             ("graph", f"{graph.name}, {nodes} nodes, {figures['edges']} edges"),
@@ -53,6 +53,7 @@ def topology(
             ("eigenvalues of H", _spectrum(graph)),
         ]
     )
+    screen.print()
     screen.print(_schemes(figures, tol))
 
 
@@ -75,7 +76,7 @@ def _figures(graph: Topology, tol: float) -> dict[str, Any]:
 
 
 def _schemes(figures: dict[str, Any], tol: float) -> Table:
-    table = Table(title=f"\nOne average to {tol:g}", title_justify="left")
+    table = Table(title=f"One average to {tol:g}", title_justify="left")
     table.add_column("consensus")
     for name in ("rounds", "messages", "messages a node"):
         table.add_column(name, justify="right")
