@@ -1,8 +1,11 @@
+from unittest import mock
+
 import numpy as np
 import pytest
 
 from dssfn.config import Plan
 from dssfn.errors import PlanError
+from dssfn.modelfile import tensor_shapes
 from dssfn.node.checkpoint import Checkpoints
 from dssfn.training import LayerRecord, Progress
 
@@ -83,3 +86,43 @@ def test_numbers_survive_being_laid_flat():
     again = progress.with_flat(progress.flat())
     assert [O.shape for O in again.outputs] == [O.shape for O in progress.outputs]
     assert again.flat().tobytes() == progress.flat().tobytes()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"shift": np.zeros(4)},
+        {"scale": np.ones(3, dtype=np.float32)},
+        {"more": np.ones(3)},
+        {"O.0": np.ones((2, 4))},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_tensors_that_the_plan_does_not_ask_for_are_a_start(checkpoints, change):
+    with mock.patch("dssfn.node.checkpoint._tensors") as tensors:
+        shapes = tensor_shapes(PLAN, n_solved=2)
+        tensors.return_value = {k: np.ones(shape) for k, shape in shapes.items()}
+        checkpoints.save(_progress(), ())
+        assert checkpoints.load(PLAN)[0] is not None
+        tensors.return_value |= change
+        checkpoints.save(_progress(), ())
+    assert checkpoints.load(PLAN) == (None, ())
+
+
+def test_more_layers_than_the_plan_has_are_a_start(checkpoints):
+    checkpoints.save(_progress(3), ())
+    assert checkpoints.load(PLAN)[0] is not None
+    assert checkpoints.load(PLAN.replace(n_layers=1)) == (None, ())
+
+
+def test_numbers_of_another_kind_are_a_start(checkpoints):
+    checkpoints.save(_progress(), ())
+    content = checkpoints.path.read_bytes()
+    assert content.count(b'"F64","shape":[3]') == 2
+    # Four times as many numbers of two bytes are as long.
+    content = content.replace(b'"F64","shape":[3]', b'"BF16","shape":[12]')
+    end = 8 + int.from_bytes(content[:8], "little")
+    length = int.from_bytes(content[end : end + 8], "little") + 6
+    head, rest = content[:end], content[end + 8 :]
+    checkpoints.path.write_bytes(head + length.to_bytes(8, "little") + rest)
+    assert checkpoints.load(PLAN) == (None, ())

@@ -19,6 +19,7 @@ from dssfn.federation import (
 )
 from dssfn.node.spec import load_node
 from dssfn.node.texts import node_text, plan_text
+from tests.tight_memory import needs_rlimit, refusal
 
 replace = msgspec.structs.replace
 
@@ -263,6 +264,14 @@ def test_feature_names_say_how_many_features_there_are(write):
         ("[training]", '[training]\nsolver = "magic"', "solver"),
         ("[training]", "[trainin]", "trainin"),
         ("nodes = ", "nodes == ", "not a TOML file"),
+        (
+            "[training]",
+            "[training]\nn_layers = 1000000000",
+            "`n_layers` must be at most",
+        ),
+        ("[training]", "[training]\nwidth = 1000000000", "`width` must be at most"),
+        ("[training]", "[training]\nn_iter = 1000000000", "`n_iter` must be at most"),
+        ("[training]", "[training]\nn_rounds = 1000000000", "`n_rounds` must be"),
         ('{name = "b"}', "3", "nodes"),
         ("[graph]", "[graph]\n\x00", "not a TOML file"),
     ],
@@ -274,6 +283,34 @@ def test_a_plan_file_that_breaks_a_rule_is_refused(write, old, new, words):
         load_federation(path)
     assert words in str(caught.value)
     assert "plan.toml" in str(caught.value)
+
+
+TOO_LONG = {
+    "a seed": ("[training]", f"[training]\nseed = {2**63}", "`seed` must be at most"),
+    "a class": ('["no", "yes"]', f'["no", "{"y" * 1001}"]', "at most 1000 letters"),
+    "classes": ('["no", "yes"]', str([*range(10_001)]), "at most 10000"),
+    "a feature": ('["x", "y"]', f'["x", "{"y" * 1001}"]', "at most 1000 letters"),
+    "a number": ("[training]", f"[training]\nseed = {'9' * 5000}", "not a TOML file"),
+    "nesting": ("[training]", f"[training]\nx = {'[' * 5000}", "not a TOML file"),
+}
+
+
+@pytest.mark.parametrize("what", TOO_LONG)
+def test_a_plan_file_with_something_too_long_in_it_is_refused(write, what):
+    test_a_plan_file_that_breaks_a_rule_is_refused(write, *TOO_LONG[what])
+
+
+@needs_rlimit
+@pytest.mark.parametrize("n_nodes", [2001, 20_000])
+def test_more_nodes_than_a_graph_can_hold_are_refused_in_little_memory(write, n_nodes):
+    nodes = ", ".join(f'{{name = "n{k}"}}' for k in range(n_nodes))
+    start, rest = PLAN.split("nodes = [", 1)
+    rest = rest.split("]", 1)[1]
+    path = write("plan.toml", f"{start}nodes = [{nodes}]{rest}")
+    imports = "from dssfn.federation import load_federation"
+    said = refusal(imports, "load_federation(sys.argv[1])", path)
+    assert said.startswith("PlanError")
+    assert f"at most 2000, got {n_nodes}" in said
 
 
 def test_a_plan_file_that_cannot_be_read_is_named(tmp_path):

@@ -10,6 +10,7 @@ from dssfn import modelfile
 from dssfn.errors import ModelFileError
 from dssfn.modelfile import load_network, save_network
 from tests.test_network import network
+from tests.tight_memory import needs_rlimit, refusal
 
 
 @pytest.fixture
@@ -139,3 +140,53 @@ def test_a_failed_write_leaves_the_old_file(path, monkeypatch):
         save_network(network(1), path)
     assert path.read_bytes() == before
     assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+LOAD = "from dssfn.modelfile import load_network", "load_network(sys.argv[1])"
+
+
+@needs_rlimit
+@pytest.mark.parametrize(
+    "claim",
+    [
+        {"n_layers": 10**9},
+        {"n_layers": 10**4},
+        {"width": 10**9},
+        {"width": 10**5},
+        {"n_features": 10**9},
+        {"n_features": 10**6},
+    ],
+    ids=str,
+)
+def test_a_small_file_with_a_large_claim_is_refused_in_little_memory(path, claim):
+    rewrite(path, plan=claim)
+    said = refusal(*LOAD, path, most=100)
+    assert said.startswith("ModelFileError")
+
+
+@pytest.mark.parametrize("dtype", ["BF16", "F8_E4M3", "F8_E5M2", "F16", "F32", "I64"])
+def test_numbers_of_another_kind_are_refused(path, dtype):
+    content = path.read_bytes()
+    size = int.from_bytes(content[:8], "little")
+    head = json.loads(content[8 : 8 + size])
+    width = {"BF16": 2, "F16": 2, "F32": 4, "I64": 8}.get(dtype, 1)
+    tensor = head["shift"]
+    start, end = tensor["data_offsets"]
+    tensor["dtype"], tensor["shape"] = dtype, [(end - start) // width]
+    text = json.dumps(head).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + content[8 + size :])
+    with pytest.raises(ModelFileError, match="`shift` as float64"):
+        load_network(path)
+
+
+def test_a_tensor_too_many_is_refused(path):
+    rewrite(path, tensors={**load_file(path), "more": np.ones(3)})
+    with pytest.raises(ModelFileError, match="must hold 5 tensors, got 6"):
+        load_network(path)
+
+
+def test_settings_nested_without_end_are_refused(path):
+    deep = '{"version": 1, "x": ' + "[" * 100_000 + "]" * 100_000 + "}"
+    save_file(load_file(path), path, {"dssfn": deep})
+    with pytest.raises(ModelFileError, match="unusable settings"):
+        load_network(path)

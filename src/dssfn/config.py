@@ -122,8 +122,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         for name, least in _LEAST_IF_GIVEN.items():
             if getattr(self, name) is not None:
                 _check_whole(name, getattr(self, name), least)
-        if self.seed >= 2**63:
-            raise PlanError(f"`seed` must be below 2**63, got {self.seed}.")
         for name in _POSITIVE:
             _check_positive(name, getattr(self, name))
         _check_number("bias", self.bias, least=0)
@@ -146,9 +144,20 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             raise PlanError(
                 f"`classes` must name at least two classes, got {list(self.classes)}."
             )
+        if len(self.classes) > MOST_CLASSES:
+            raise PlanError(
+                f"`classes` must be at most {MOST_CLASSES}, got {len(self.classes)}."
+            )
         if len(set(self.classes)) < len(self.classes):
             raise PlanError(f"`classes` must all differ, got {list(self.classes)}.")
         names = self.feature_names
+        for field, some in (("classes", self.classes), ("feature_names", names or ())):
+            longest = max((len(one) for one in some if isinstance(one, str)), default=0)
+            if longest > LONGEST_NAME:
+                raise PlanError(
+                    f"`{field}` must have at most {LONGEST_NAME} letters each, got one "
+                    f"with {longest}."
+                )
         if names is not None and len(names) != self.n_features:
             raise PlanError(
                 f"`feature_names` must name all {self.n_features} features, "
@@ -209,12 +218,28 @@ _MAY_BE_NONE = ("mu_input", "mu_hidden", "residual_tol")
 _LEAST = {"n_features": 1, "n_layers": 0, "width": 1, "n_iter": 1, "seed": 0}
 _LEAST_IF_GIVEN = {"n_rounds": 1, "patience_input": 0, "patience_hidden": 0}
 
+# Far beyond any network that was ever trained, but near enough that a plan from a
+# stranger takes neither all memory nor all time before it is found to be nonsense.
+MOST_FEATURES, MOST_CLASSES, LONGEST_NAME = 10**6, 10**4, 1000
+_MOST = {
+    "n_features": MOST_FEATURES,
+    "n_layers": 10**4,
+    "width": 10**5,
+    "n_iter": 10**7,
+    "n_rounds": 10**7,
+    "patience_input": 10**9,
+    "patience_hidden": 10**9,
+    "seed": 2**63 - 1,
+}
+
 
 def _check_whole(name: str, value: Any, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise PlanError(
             f"`{name}` must be a whole number of at least {least}, got {value!r}."
         )
+    if value > _MOST[name]:
+        raise PlanError(f"`{name}` must be at most {_MOST[name]}, got {value}.")
 
 
 def _check_number(name: str, value: Any, *, least: float) -> None:

@@ -27,6 +27,8 @@ _NAME = re.compile(
 
 NO_SETTING = "(no such setting)"
 
+MOST_NODES = 2000  # the graph is a matrix of all nodes by all nodes
+
 
 class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One node: its name, and where others reach it if it has an open port."""
@@ -77,6 +79,8 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         names = self.names
+        if len(names) > MOST_NODES:
+            raise PlanError(f"`nodes` must be at most {MOST_NODES}, got {len(names)}.")
         if len(set(names)) < len(names) or not names:
             raise PlanError(f"`nodes` must have names that all differ, got {names}.")
         if not 0 < self.round_deadline < 1e6:
@@ -199,7 +203,8 @@ def read_toml(path: str | Path, what: str) -> dict[str, Any]:
     try:
         with path.open("rb") as file:
             return tomllib.load(file)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
+    # Also numbers too long to be read, and lists in lists in lists.
+    except (ValueError, RecursionError) as exc:
         raise PlanError(f"`{path}` is not a TOML file: {exc}") from exc
     except OSError as exc:
         raise PlanError(

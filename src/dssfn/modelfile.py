@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
@@ -26,6 +27,8 @@ from dssfn.network import Network, random_digest
 
 KEY = "dssfn"
 VERSION = 1
+
+Shape: TypeAlias = tuple[int, ...]
 
 
 class _Version(msgspec.Struct):
@@ -74,17 +77,18 @@ def load_network(path: str | Path) -> Network:
         raise ModelFileError(f"There is no model file `{path}`.")
     try:
         with safe_open(path, framework="numpy") as file:
-            metadata = file.metadata() or {}
-            tensors: dict[str, Array] = {
-                name: file.get_tensor(name)
-                for name in file.keys()  # noqa: SIM118 - a file, not a dict
-            }
+            # What the file says of itself is compared first, and only then read.
+            header = _read_header(path, file.metadata() or {})
+            shapes = tensor_shapes(header.plan)
+            _check_tensors(path, file, shapes)
+            tensors: dict[str, Array] = {name: file.get_tensor(name) for name in shapes}
+    except ModelFileError:
+        raise
     except (SafetensorError, OSError, ValueError) as exc:
         raise ModelFileError(
             f"`{path}` is damaged or not a safetensors file ({exc}). "
             "Copy it again from where it was written."
         ) from exc
-    header = _read_header(path, metadata)
     network = _assemble(path, header.plan, tensors)
     if header.content != _digest(header.plan, tensors):
         raise ModelFileError(
@@ -111,22 +115,45 @@ def _read_header(path: Path, metadata: dict[str, str]) -> _Header:
                 f"version {VERSION}. Update dssfn to read it."
             )
         return msgspec.json.decode(text, type=_Header)
-    except msgspec.DecodeError as exc:
+    # msgspec lets the last one through, for lists in lists in lists.
+    except (msgspec.DecodeError, RecursionError) as exc:
         raise ModelFileError(f"`{path}` holds unusable settings: {exc}") from exc
 
 
-def _assemble(path: Path, plan: Plan, tensors: dict[str, Array]) -> Network:
+def tensor_shapes(plan: Plan, n_solved: int | None = None) -> dict[str, Shape]:
+    """Names and shapes of all learned numbers, or of those of the first layers.
+
+    >>> tensor_shapes(Plan(n_features=3, classes=(0, 1), n_layers=0))
+    {'O.0': (2, 3), 'shift': (3,), 'scale': (3,)}
+    """
     P, Q = plan.n_features, plan.n_outputs
-    shapes = {
-        f"O.{layer}": (Q, plan.inputs_of(layer)) for layer in range(plan.n_layers + 1)
-    } | {"shift": (P,), "scale": (P,)}
+    layers = range(plan.n_layers + 1 if n_solved is None else n_solved)
+    shapes: dict[str, Shape] = {f"O.{k}": (Q, plan.inputs_of(k)) for k in layers}
+    return shapes | {"shift": (P,), "scale": (P,)}
+
+
+def _check_tensors(path: Path, file: Any, shapes: dict[str, Shape]) -> None:
+    """Refuse what the plan does not ask for, as the file's table of contents has it."""
+    names = set(file.keys())
     for name, shape in shapes.items():
-        found = tensors.get(name)
-        if found is None or found.shape != shape or found.dtype != np.float64:
-            came = "none" if found is None else f"{found.dtype} of shape {found.shape}"
-            raise ModelFileError(
-                f"`{path}` must hold `{name}` as float64 of shape {shape}, got {came}."
-            )
+        came = "none"
+        if name in names:
+            entry = file.get_slice(name)
+            found, dtype = tuple(entry.get_shape()), entry.get_dtype()
+            if found == shape and dtype == "F64":
+                continue
+            came = f"{dtype} of shape {found}"
+        raise ModelFileError(
+            f"`{path}` must hold `{name}` as float64 of shape {shape}, got {came}."
+        )
+    if len(names) > len(shapes):
+        raise ModelFileError(
+            f"`{path}` must hold {len(shapes)} tensors, got {len(names)}."
+        )
+
+
+def _assemble(path: Path, plan: Plan, tensors: dict[str, Array]) -> Network:
+    for name, found in tensors.items():
         if not np.isfinite(found).all():
             raise ModelFileError(
                 f"`{path}` holds values in `{name}` that are not finite."

@@ -21,6 +21,7 @@ from dssfn._atomic import write_atomically
 from dssfn._typing import Array
 from dssfn.config import Plan
 from dssfn.errors import PlanError
+from dssfn.modelfile import tensor_shapes
 from dssfn.training import LayerRecord, Progress
 
 log = logging.getLogger("dssfn.node")
@@ -112,10 +113,14 @@ def _decode(data: bytes, plan: Plan) -> tuple[_Header, Progress]:
     tensors: dict[str, Any] = decode_tensors(data[end:])
     if header.version != VERSION or header.content != _digest(tensors):
         raise ValueError("it does not hold what was written")
-    outputs = tuple(tensors[f"O.{k}"] for k in range(len(header.iterations)))
-    for layer, O in enumerate(outputs):
-        if O.shape != (plan.n_outputs, plan.inputs_of(layer)):
-            raise ValueError(f"layer {layer} has shape {O.shape}")
+    n_solved = len(header.iterations)
+    if not 1 <= n_solved <= plan.n_layers + 1:
+        raise ValueError(f"it has {n_solved} layers")
+    shapes = tensor_shapes(plan, n_solved)
+    found = {name: A.shape for name, A in tensors.items() if A.dtype == np.float64}
+    if found != shapes or len(tensors) != len(shapes):
+        raise ValueError("its matrices are not those of the plan")
+    outputs = tuple(tensors[f"O.{layer}"] for layer in range(n_solved))
     progress = Progress(tensors["shift"], tensors["scale"], outputs, header.iterations)
     return header, progress
 

@@ -1,0 +1,62 @@
+"""How much memory a few lines of Python need, measured in a process of their own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+needs_rlimit = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="the limit is set as Linux has it"
+)
+
+_BELT = 3000  # MB above the start, beyond which nothing is given: others work here too
+
+# A process starts with the peak of the one that started it: a shell has a low one.
+_SHELL = ["sh", "-c", '"$@"; exit $?', "sh"]
+
+_FRAME = """
+import resource, sys
+from pathlib import Path
+{imports}
+pages = int(Path("/proc/self/statm").read_text().split()[0])
+belt = pages * resource.getpagesize() + {belt} * 10**6
+resource.setrlimit(resource.RLIMIT_AS, (belt, belt))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    {call}
+except Exception as exc:
+    said = type(exc).__name__ + ": " + str(exc)
+else:
+    said = "nothing"
+after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print((after - before) // 1000)
+print(said)
+"""
+
+
+def refusal(imports: str, call: str, *paths: Path, most: int = 200) -> str:
+    """What is said to a call that must be refused within `most` megabytes.
+
+    Parameters
+    ----------
+    imports : str
+        Lines that come first, whose memory does not count.
+    call : str
+        An expression; `sys.argv[1]`, .. are the paths.
+    """
+    code = _FRAME.format(imports=textwrap.dedent(imports), belt=_BELT, call=call)
+    done = subprocess.run(
+        [*_SHELL, sys.executable, "-c", code, *map(str, paths)],
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    grown, said = done.stdout.split("\n", 1)
+    assert int(grown) < most, f"{grown} MB: {said}"
+    assert len(said.strip().splitlines()) == 1, said
+    return said.strip()
