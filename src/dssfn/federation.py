@@ -5,7 +5,6 @@ the settings of the training. Every node holds the same file.
 from __future__ import annotations
 
 import hashlib
-import re
 import tomllib
 from collections.abc import Iterator
 from functools import lru_cache
@@ -18,12 +17,8 @@ import networkx as nx
 from dssfn._typing import NodeId
 from dssfn.config import Plan
 from dssfn.errors import PlanError
+from dssfn.node_names import check_node_name
 from dssfn.topology import Topology, build_topology, from_graph
-
-# A name is also a certificate's DNS name.
-_NAME = re.compile(
-    r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*"
-)
 
 NO_SETTING = "(no such setting)"
 
@@ -37,11 +32,7 @@ class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     address: str | None = None
 
     def __post_init__(self) -> None:
-        if not _NAME.fullmatch(self.name) or len(self.name) > 200:
-            raise PlanError(
-                "The `name` of a node must be made of lower-case letters, digits, '-' "
-                f"and '.', as a host's is; got {self.name!r}."
-            )
+        check_node_name("The `name` of a node", self.name)
         if self.address is not None:
             split_address(self.address)
 

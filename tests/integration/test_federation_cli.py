@@ -490,6 +490,23 @@ def test_what_cannot_be_renewed_is_named(tmp_path):
     assert identity(fed / "a")
 
 
+@pytest.mark.parametrize(
+    "name", ["../../x", "*", "A", "a/../b", "", "a.", "ca", "plan.toml"]
+)
+def test_a_name_in_an_edited_plan_must_keep_the_rule_before_it_is_a_path(
+    tmp_path, name
+):
+    fed = tmp_path / "deep" / "fed"
+    init(fed, *DATA)
+    plan = fed / "plan.toml"
+    text = plan.read_text().replace('name = "b"', f"name = {json.dumps(name)}")
+    plan.write_text(text)
+    before = sorted(tmp_path.rglob("*"))
+    error = wrong("federation", "certificate", fed, name)
+    assert repr(name) in error
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 # --- an authority of one's own, as docs/certificates.md shows it ---------------------
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "certificates.md"

@@ -22,6 +22,7 @@ from dssfn.errors import InputError, PlanError
 from dssfn.federation import Federation, read_toml
 from dssfn.node.pki import NODE_DAYS, issue, make_authority, read_authority
 from dssfn.node.texts import node_text, plan_text
+from dssfn.node_names import check_node_name
 
 PLAN_FILE, NODE_FILE = "plan.toml", "node.toml"
 CERTIFICATE_FILE, KEY_FILE = "node.crt", "node.key"
@@ -52,7 +53,8 @@ def write_federation(
         How long the nodes' certificates are valid.
     """
     path = Path(folder).resolve()
-    _check_names(federation)
+    for name in federation.names:
+        _check_folder_name("The `name` of a node", name)
     plan = plan_text(federation, left_open=left_open).encode()
     with _new_folder(path) as made:
         label = path.name.encode(errors="replace").decode()
@@ -77,13 +79,14 @@ def write_federation(
             credential.write(own / CERTIFICATE_FILE, own / KEY_FILE)
 
 
-def _check_names(federation: Federation) -> None:
-    for name in federation.names:
-        if name in (AUTHORITY_FOLDER, PLAN_FILE):
-            raise PlanError(
-                f"A node must not be called {name!r}: that is the name of something "
-                "else in the folder. Choose another name."
-            )
+def _check_folder_name(what: str, name: str) -> None:
+    """A node's name becomes the name of its folder."""
+    check_node_name(what, name)
+    if name in (AUTHORITY_FOLDER, PLAN_FILE):
+        raise PlanError(
+            f"{what} must not be {name!r}: that is the name of something else in the "
+            "federation's folder. Choose another name."
+        )
 
 
 @contextmanager
@@ -193,6 +196,7 @@ def _authority_files(folder: Path) -> tuple[Path, Path]:
 
 def _check_member(folder: Path, name: str) -> None:
     """The plan may still have places to fill in, so only its names are read."""
+    _check_folder_name("`NAME`", name)
     nodes = read_toml(folder / PLAN_FILE, "plan").get("nodes")
     members = nodes if isinstance(nodes, list) else []
     names = [one.get("name") for one in members if isinstance(one, dict)]

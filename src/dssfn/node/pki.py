@@ -38,6 +38,7 @@ from dssfn.node.verification import (
     day,
     is_authority,
 )
+from dssfn.node_names import check_node_name
 
 NODE_DAYS = 825  # the longest that common TLS libraries accept of a server
 AUTHORITY_DAYS = 3650
@@ -142,6 +143,7 @@ def issue(
     now : datetime, optional
         The start of its validity, less an hour for clocks that are behind.
     """
+    check_node_name("The `name` in a certificate", name)
     key = ec.generate_private_key(ec.SECP256R1())
     signer = x509.load_pem_x509_certificate(authority.certificate_pem)
     signing_key = serialization.load_pem_private_key(authority.key_pem, None)
