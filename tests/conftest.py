@@ -39,3 +39,13 @@ def write(tmp_path):
         return path
 
     return writer
+
+
+@pytest.fixture
+def offline(monkeypatch):
+    """Refuse every connection, as on a machine without a network."""
+
+    def refuse(*_):
+        raise OSError("no network in this test")
+
+    monkeypatch.setattr("socket.socket.connect", refuse)

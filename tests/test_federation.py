@@ -240,7 +240,7 @@ def test_feature_names_say_how_many_features_there_are(write):
         ('"h:1"', '"h"', "host:port"),
         ('"h:1"', '"h:65536"', "host:port"),
         ('kind = "path"', "", "either a `kind`"),
-        ('kind = "path"', 'kind = "pth"', "Did you mean 'path'"),
+        ('kind = "path"', 'kind = "pth"', "Did you mean `path`"),
         ('kind = "path"', 'kind = "path"\nedges = [["a", "b"]]', "either a `kind`"),
         ('kind = "path"', 'kind = "path"\ndegree = 2', "degree"),
         ('kind = "path"', 'edges = [["a", "x"]]', "'x'"),

@@ -343,7 +343,7 @@ def test_an_unknown_kind_is_answered_with_the_kinds_and_the_likely_one():
         build_topology("Circlar", 4)
     message = str(caught.value)
     assert all(kind in message for kind in KINDS)
-    assert message.endswith("got 'Circlar'. Did you mean 'circular'?")
+    assert message.endswith("got 'Circlar'. Did you mean `circular`?")
 
 
 @pytest.mark.parametrize("kind", ["zzz", None, ["path"], 3])

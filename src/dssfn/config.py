@@ -15,6 +15,7 @@ import msgspec
 
 from dssfn._typing import Label
 from dssfn.errors import PlanError
+from dssfn.hints import unknown
 
 SOLVERS = ("auto", "gram", "krylov", "admm")
 PRECISIONS = ("float64", "float32")
@@ -263,7 +264,7 @@ def _is_number(value: Any) -> bool:
 
 def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
     if value not in choices:
-        raise PlanError(f"`{name}` must be one of {', '.join(choices)}, got {value!r}.")
+        raise PlanError(unknown(name, value, choices))
 
 
 def bytes_of(text: str) -> int:

@@ -17,6 +17,7 @@ import networkx as nx
 from dssfn._typing import NodeId
 from dssfn.config import Plan
 from dssfn.errors import PlanError
+from dssfn.hints import did_you_mean
 from dssfn.node_names import check_node_name
 from dssfn.topology import Topology, build_topology, from_graph
 
@@ -101,7 +102,7 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if name not in self.names:
             raise PlanError(
                 f"`name` must be one of the plan's nodes {', '.join(self.names)}, "
-                f"got {name!r}."
+                f"got {name!r}.{did_you_mean(name, self.names)}"
             )
         return self.names.index(name)
 

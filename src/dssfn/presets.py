@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from dssfn.errors import PlanError
+from dssfn.hints import unknown
 
 PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
@@ -55,9 +56,7 @@ def resolve(preset: str, given: Mapping[str, Any]) -> dict[str, Any]:
     'admm'
     """
     if not isinstance(preset, str) or preset not in PRESETS:
-        raise PlanError(
-            f"`preset` must be one of {', '.join(PRESETS)}, got {preset!r}."
-        )
+        raise PlanError(unknown("preset", preset, PRESETS))
     preset_values = dict(PRESETS[preset])
     if given.get("solver") not in (None, "auto", preset_values["solver"]):
         preset_values["consensus"] = "auto"  # the preset's is meant for its own solver

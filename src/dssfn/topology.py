@@ -8,7 +8,6 @@ one lie inside (-1, 1) and the disagreement dies out. `Topology` checks this onc
 
 from __future__ import annotations
 
-import difflib
 import math
 import random
 import re
@@ -25,6 +24,7 @@ from scipy.spatial.distance import pdist, squareform
 
 from dssfn._typing import Array, NodeId
 from dssfn.errors import TopologyError
+from dssfn.hints import unknown
 
 # Rounding stays near 1e-16; `eigvalsh` reads one triangle, so more would mislead it.
 _SYMMETRY_TOL = 1e-12
@@ -150,10 +150,7 @@ def build_topology(
     8
     """
     if kind not in KINDS:
-        close = difflib.get_close_matches(str(kind).lower(), KINDS, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        rule = f"`kind` must be one of {', '.join(KINDS)}, got {kind!r}."
-        raise TopologyError(rule + hint)
+        raise TopologyError(unknown("kind", kind, KINDS, _SYNONYMS))
     n_nodes, seed = _whole("n_nodes", n_nodes, 1), _whole("seed", seed, 0)
     takers = f"it is for {', '.join(_SCALED)} with two nodes or more"
     rule = f"`degree` must be left out for {kind} with {n_nodes=}, got {degree!r}"
@@ -361,5 +358,12 @@ _SCALED: dict[str, Callable[[int, int | None, int], nx.Graph]] = {
     "geometric": _geometric,
     "regular": _regular,
 }
+_RING = "`circular` with degree=1, its default"
+_SYNONYMS = {
+    **dict.fromkeys(("ring", "circle", "cycle"), _RING),
+    **dict.fromkeys(("line", "chain"), "`path`"),
+    **dict.fromkeys(("full", "clique", "fully-connected"), "`complete`"),
+}
+"""What others call our kinds of graphs, and how to ask for them here."""
 KINDS: tuple[str, ...] = (*_SCALED, *_FIXED)
 """What `build_topology` can build."""

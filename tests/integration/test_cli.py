@@ -217,6 +217,27 @@ def test_a_wrong_option_is_named(option, value, word):
 
 
 @pytest.mark.parametrize(
+    ("command", "near"),
+    [
+        ("simulate --data iris --solver grm", "`gram`"),
+        ("simulate --data iris --consensus three", "`tree`"),
+        ("simulate --data iris --preset papr", "`paper`"),
+        ("simulate --data iris --precision flaot32", "`float32`"),
+        ("simulate --data iris --partition by_class", "`by-class`"),
+        ("simulate --data iris --topology circuler", "`circular`"),
+        ("simulate --data iris --topology ring", "`circular` with degree=1"),
+        ("simulate --data digit", "`digits`"),
+        ("topology --topology line", "`path`"),
+        ("reproduce tabel2", "`table2`"),
+        ("reproduce table2 --data vowl", "`vowel`"),
+        ("reproduce al", "`all`"),
+    ],
+)
+def test_a_mistyped_name_is_answered_by_the_nearest_one(command, near, offline):
+    assert f"Did you mean {near}" in wrong(*command.split())
+
+
+@pytest.mark.parametrize(
     ("edges", "words"),
     [
         ("0 1\n2 3\n", "connected"),

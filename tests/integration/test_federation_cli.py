@@ -240,7 +240,7 @@ def test_an_edge_that_nobody_can_call_is_named(tmp_path):
         (["--edges", "a-a,b-c,c-d"], "'a-a'"),
         (["--edges", "a-b,,c-d"], "between commas"),
         (["--edges", "a-b", "--degree", 1], "--topology"),
-        (["--topology", "circula"], "Did you mean 'circular'?"),
+        (["--topology", "circula"], "Did you mean `circular`?"),
         (["--topology", "circular", "--degree", 9], "degree"),
         (["--topology", "star", "--degree", 1], "degree"),
         (["--address", "x=h:1"], "'x=h:1'"),

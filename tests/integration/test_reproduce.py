@@ -104,9 +104,10 @@ def test_bad_words_are_named(arguments, told, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_sets_that_are_not_at_hand_are_left_out_before_the_sweep(tmp_path, monkeypatch):
+def test_sets_that_are_not_at_hand_are_left_out_before_the_sweep(
+    tmp_path, monkeypatch, offline
+):
     monkeypatch.setenv("DSSFN_DATA_DIR", str(tmp_path))
-    monkeypatch.setattr("socket.socket.connect", _no_network)
     shown = invoke("reproduce", "table2", "--quick", "--out", tmp_path / "none")
     assert shown.exit_code == 2
     assert "vowel" in shown.stderr
@@ -120,10 +121,6 @@ def test_sets_that_are_not_at_hand_are_left_out_before_the_sweep(tmp_path, monke
     assert "Left out: satimage." in shown.stderr
     assert shown.stderr.count("table2: vowel") == len(columns_of("vowel"))
     assert "| vowel | 20 nodes | our defaults |" in shown.stdout
-
-
-def _no_network(*_):
-    raise OSError("no network in this test")
 
 
 def test_a_file_in_the_place_of_the_folder_is_named(tmp_path):

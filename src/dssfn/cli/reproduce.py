@@ -32,6 +32,7 @@ from dssfn.experiments import (
     satimage,
     table2,
 )
+from dssfn.hints import unknown
 from dssfn.report.evidence.tables import tables_of
 from dssfn.rows import RowFile, Task, run_sweep
 
@@ -82,9 +83,7 @@ def reproduce(
     stopped goes on where it was.
     """
     if what not in EXPERIMENTS and what != "all":
-        raise PlanError(
-            f"`WHAT` must be one of {', '.join(EXPERIMENTS)} or all, got {what!r}."
-        )
+        raise PlanError(unknown("WHAT", what, [*EXPERIMENTS, "all"]))
     if seeds < 1:
         raise PlanError(f"`--seeds` must be at least 1, got {seeds}.")
     names = list(EXPERIMENTS) if what == "all" else [what]
@@ -140,9 +139,7 @@ def _only(sets: list[str] | None, tasks: list[Task]) -> list[Task]:
     known = list(dict.fromkeys(str(task.key["data"]) for task in tasks))
     for name in sets or ():
         if name not in known:
-            raise PlanError(
-                f"`--data` must be one of {', '.join(known)} here, got {name!r}."
-            )
+            raise PlanError(unknown("--data", name, known))
     return [task for task in tasks if not sets or task.key["data"] in sets]
 
 

@@ -16,8 +16,8 @@ from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
 from dssfn._typing import Array
-from dssfn.datasets.hints import listing, reason
 from dssfn.errors import DataError
+from dssfn.hints import listing, reason
 
 _LARGEST_WHOLE = 2.0**53  # above it float64 no longer holds every whole number
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dssfn.datasets.hints import did_you_mean, listing
 from dssfn.errors import DataError
+from dssfn.hints import did_you_mean, listing
 
 
 def target_column(file: str, names: Sequence[str], target: str | None) -> str:

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from dssfn.datasets.hints import listing, reason, shortened
 from dssfn.errors import DataError
+from dssfn.hints import listing, reason, shortened
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from dssfn._typing import Array
 from dssfn.datasets.arrays import Source, class_labels, feature_matrix, missing_label
 from dssfn.datasets.dataset import Dataset, split
-from dssfn.datasets.hints import reason
 from dssfn.errors import DataError
+from dssfn.hints import reason
 
 _TIMEOUT = 30.0  # seconds without an answer
 _OTHERS_TEST_SIZE = 0.3

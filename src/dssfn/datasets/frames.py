@@ -23,8 +23,8 @@ from dssfn.datasets.csv_text import (
     no_line_feeds,
     read_header,
 )
-from dssfn.datasets.hints import reason, shortened
 from dssfn.errors import DataError
+from dssfn.hints import reason, shortened
 
 # Damage deep inside makes the reader panic, which is no ordinary Exception.
 READ_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)

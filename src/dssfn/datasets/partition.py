@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dssfn.datasets.hints import did_you_mean
 from dssfn.errors import DataError, PlanError
+from dssfn.hints import did_you_mean
 
 PARTITIONS = ("iid", "by-class", "dirichlet:A")
 """The named ways to divide, for help texts."""

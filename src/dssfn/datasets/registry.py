@@ -13,10 +13,10 @@ from dssfn._typing import Array
 from dssfn.datasets.arrays import npz_names
 from dssfn.datasets.dataset import Dataset, check_split, split
 from dssfn.datasets.fetch import RECIPES, check_name, fetch_openml_dataset
-from dssfn.datasets.hints import did_you_mean
 from dssfn.datasets.stored import keep, read_stored
 from dssfn.datasets.table import SUFFIXES, existing_file, read_labelled
 from dssfn.errors import DataError, PlanError
+from dssfn.hints import did_you_mean
 
 BUILTIN_NAMES = ("digits", "wine", "breast_cancer", "iris")
 """Sets that come with scikit-learn and need nothing."""

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from dssfn.datasets.arrays import Source, class_labels, feature_matrix, read_npz
 from dssfn.datasets.dataset import Dataset
-from dssfn.datasets.hints import reason
 from dssfn.errors import DataError
+from dssfn.hints import reason
 
 _FEATURES = ("X_train", "X_test")
 _LABELS = ("y_train", "y_test")

@@ -14,8 +14,8 @@ from dssfn._typing import Array
 from dssfn.datasets.arrays import Source, class_labels, feature_matrix, read_npz
 from dssfn.datasets.column_names import feature_columns, target_column
 from dssfn.datasets.csv_text import SEPARATORS
-from dssfn.datasets.hints import did_you_mean
 from dssfn.errors import DataError
+from dssfn.hints import did_you_mean
 
 if TYPE_CHECKING:
     from dssfn.datasets.frames import Columns

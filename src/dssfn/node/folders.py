@@ -20,6 +20,7 @@ from pathlib import Path
 from dssfn._atomic import write_atomically
 from dssfn.errors import InputError, PlanError
 from dssfn.federation import Federation, read_toml
+from dssfn.hints import unknown
 from dssfn.node.pki import NODE_DAYS, issue, make_authority, read_authority
 from dssfn.node.texts import node_text, plan_text
 from dssfn.node_names import check_node_name
@@ -199,12 +200,9 @@ def _check_member(folder: Path, name: str) -> None:
     _check_folder_name("`NAME`", name)
     nodes = read_toml(folder / PLAN_FILE, "plan").get("nodes")
     members = nodes if isinstance(nodes, list) else []
-    names = [one.get("name") for one in members if isinstance(one, dict)]
+    names = [str(one.get("name")) for one in members if isinstance(one, dict)]
     if name not in names:
-        raise PlanError(
-            f"`NAME` must be one of the plan's nodes {', '.join(map(str, names))}, "
-            f"got {name!r}."
-        )
+        raise PlanError(unknown("NAME", name, names))
 
 
 def _keep(*files: Path) -> dict[Path, Path]:

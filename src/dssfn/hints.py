@@ -1,0 +1,67 @@
+"""Wording that the messages of this package share: near names, short lists."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+
+_MOST_LISTED = 8
+
+
+def listing(names: Sequence[str]) -> str:
+    """The first names in backticks and how many more there are.
+
+    >>> listing(["a", "b"])
+    '`a`, `b`'
+    """
+    shown = ", ".join(f"`{name}`" for name in names[:_MOST_LISTED])
+    more = len(names) - _MOST_LISTED
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def did_you_mean(name: object, names: Iterable[str]) -> str:
+    """A question with the nearest name, to end a message; empty if none is near.
+
+    >>> did_you_mean("Iriss", ["wine", "iris"])
+    ' Did you mean `iris`?'
+    """
+    others = {other.casefold(): other for other in names if other != name}
+    close = difflib.get_close_matches(str(name).casefold(), others, n=1)
+    return f" Did you mean `{others[close[0]]}`?" if close else ""
+
+
+def unknown(
+    argument: str,
+    came: object,
+    known: Iterable[str],
+    synonyms: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """The message about a value that is none of the known names.
+
+    `synonyms` holds what others call them, with what to say here.
+
+    >>> unknown("solver", "grm", ["gram", "admm"])
+    "`solver` must be one of gram, admm, got 'grm'. Did you mean `gram`?"
+    >>> unknown("kind", "line", ["path", "star"], {"line": "`path`"})
+    "`kind` must be one of path, star, got 'line'. Did you mean `path`?"
+    """
+    names = list(known)
+    same = synonyms.get(str(came).casefold())
+    hint = f" Did you mean {same}?" if same else did_you_mean(came, names)
+    return f"`{argument}` must be one of {', '.join(names)}, got {came!r}.{hint}"
+
+
+def shortened(value: object) -> str:
+    """A value on one line of at most 60 characters."""
+    text = " ".join(str(value).split())
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def reason(exc: BaseException) -> str:
+    """Why a library failed, in one line.
+
+    >>> reason(ValueError("no data"))
+    'no data'
+    """
+    return shortened(exc).rstrip(".") or type(exc).__name__
