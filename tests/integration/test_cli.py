@@ -480,9 +480,34 @@ def test_help_and_version_are_there():
         assert result.exit_code == 0
         assert "Example: dssfn" in " ".join(result.stdout.split())
     assert dssfn("--version").stdout.startswith("dssfn 0.")
-    mistyped = dssfn("simulat")
-    assert mistyped.exit_code == 2
-    assert "simulate" in mistyped.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("simulat", "'simulate'"),
+        ("node chek", "'check'"),
+        ("federation innit", "'init'"),
+        ("simulate --dta iris", "--data"),
+        ("simulate --data iris --nodes three", "--nodes"),
+        ("simulate --data", "--data"),
+        ("predict model.safetensors", "data"),
+        ("info one two", "two"),
+        ("--verson", "--version"),
+    ],
+)
+def test_a_command_line_that_is_not_understood_gets_one_line(command, said):
+    error = wrong(*command.split())
+    assert error.startswith("Error: ")
+    assert said.lower() in error.lower()
+    assert "--help` shows" in error
+
+
+@pytest.mark.parametrize("group", [[], ["node"], ["federation"]])
+def test_a_group_of_commands_alone_shows_its_help(group):
+    shown = dssfn(*group)
+    assert "Usage: " in shown.output
+    assert "Error" not in shown.output
 
 
 def test_runs_without_a_terminal_or_standard_input():

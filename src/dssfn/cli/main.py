@@ -19,6 +19,7 @@ from dssfn.cli.report import report
 from dssfn.cli.reproduce import reproduce
 from dssfn.cli.simulate import simulate
 from dssfn.cli.topology import topology
+from dssfn.cli.usage import PlainUsage
 
 app = typer.Typer(
     name="dssfn",
@@ -26,6 +27,7 @@ app = typer.Typer(
     "they exchange small matrices with their neighbours, and all end with the model "
     "that one machine holding all the data would have learned.",
     epilog="Start with: dssfn demo",
+    cls=PlainUsage,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -20,6 +20,7 @@ from dssfn.cli.outfolder import out_folder, write_outcome
 from dssfn.cli.rank_data import SAME_COLUMNS, DataOptions, column_names, open_data
 from dssfn.cli.ranks import Job
 from dssfn.cli.report import try_to_report
+from dssfn.cli.usage import is_usage_error
 from dssfn.config import bytes_of
 from dssfn.datasets import PARTITIONS
 from dssfn.driver import drive
@@ -51,8 +52,7 @@ class OneVoice(TyperGroup):
         try:
             return super().invoke(ctx)
         except Exception as exc:
-            # typer may have a click of its own, so its classes cannot be named here
-            if hasattr(exc, "format_message"):
+            if is_usage_error(exc):
                 with suppress(TransportError):
                     if not Job().is_first:
                         raise typer.Exit(WRONG_INPUT) from None

@@ -61,9 +61,9 @@ def plain_errors(command: Callable[Params, Result]) -> Callable[Params, Result]:
             sys.stdout.flush()
             return result
         except KeyboardInterrupt:
-            raise _end("Interrupted.", INTERRUPTED) from None
+            raise end_with("Interrupted.", INTERRUPTED) from None
         except InputError as exc:
-            raise _end(f"Error: {exc}", WRONG_INPUT) from exc
+            raise end_with(f"Error: {exc}", WRONG_INPUT) from exc
         except BrokenPipeError:
             # The reader of our output has left, as `head` does; that is no error.
             _drop_output()
@@ -71,12 +71,13 @@ def plain_errors(command: Callable[Params, Result]) -> Callable[Params, Result]:
         except (DssfnError, OSError, MemoryError) as exc:
             _drop_output()
             what = str(exc) or type(exc).__name__
-            raise _end(f"Error: {what}", FAILED) from exc
+            raise end_with(f"Error: {what}", FAILED) from exc
 
     return guarded
 
 
-def _end(message: str, code: int) -> typer.Exit:
+def end_with(message: str, code: int) -> typer.Exit:
+    """Print a message as one line, and return what to raise for this exit code."""
     print(one_line(message), file=sys.stderr)
     return typer.Exit(code)
 

@@ -1,0 +1,49 @@
+"""A command line that cannot be understood: one line about it, as for other errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from typer.core import TyperGroup
+
+from dssfn.cli.outcome import WRONG_INPUT, end_with
+
+
+class PlainUsage(TyperGroup):
+    """A group of commands that says in one line what it does not understand."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        """Read the options of the group itself."""
+        with _in_one_line():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Read the command with its options, and run it."""
+        with _in_one_line():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _in_one_line() -> Iterator[None]:
+    try:
+        yield
+    except Exception as exc:
+        if not is_usage_error(exc) or type(exc).__name__ == "NoArgsIsHelpError":
+            raise
+        context = getattr(exc, "ctx", None)
+        command = context.command_path if context else "dssfn"
+        said = exc.format_message().rstrip(".")  # type: ignore[attr-defined]
+        stop = "" if said.endswith("?") else "."
+        raise end_with(
+            f"Error: {said}{stop} `{command} --help` shows what there is.", WRONG_INPUT
+        ) from exc
+
+
+def is_usage_error(exc: Exception) -> bool:
+    """Whether typer did not understand the command line.
+
+    It may have a click of its own, so the classes cannot be named.
+    """
+    return hasattr(exc, "format_message")
