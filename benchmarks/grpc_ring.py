@@ -122,7 +122,8 @@ def _grpc(
         Neighbour(j, f"n{j}", f"127.0.0.1:{ports[j]}" if j < me else None)
         for j in _neighbours(me)
     ]
-    terms = Terms(b"{}", "", lambda other: iter(()), Rules(1, N_NUMBERS, 1))
+    names = frozenset(f"n{node}" for node in range(M))
+    terms = Terms(b"{}", "", lambda other: iter(()), Rules(1, N_NUMBERS, 1), names)
     transport = GrpcTransport(
         f"n{me}", neighbours, terms, identity, listen=f"127.0.0.1:{ports[me]}"
     )

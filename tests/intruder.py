@@ -21,7 +21,7 @@ import numpy as np
 from dssfn.node.pki import Credential
 from dssfn.transports.base import Tag
 from dssfn.transports.grpc import exchange_pb2 as pb
-from dssfn.transports.grpc.wire import DTYPE, Rules, encode_frame
+from dssfn.transports.grpc.wire import DTYPE, PROTOCOL, Rules, encode_frame
 
 METHOD = "/dssfn.v1.Exchange/Link"
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -253,15 +253,16 @@ class Words:
         self.random_digest = random_digest
         self.rules = rules
         self.random = random.Random(seed)
+        self.incarnation = self.random.getrandbits(62) + 1
 
     def hello(self, **changes: object) -> bytes:
         """What a process of that node would say first, but for some changes."""
         fields = {
-            "protocol": 1,
+            "protocol": PROTOCOL,
             "node": self.name,
             "plan": self.plan,
             "random": self.random_digest,
-            "incarnation": self.random.getrandbits(62) + 1,
+            "incarnation": self.incarnation,
             **changes,
         }
         return pb.Envelope(hello=pb.Hello(**fields)).SerializeToString()
@@ -287,7 +288,7 @@ class Words:
         """None of which may be accepted."""
         for name in ("", "n9", self.name + "x", self.name.upper(), "a\nb", "x" * 5000):
             yield self.hello(node=name)
-        for protocol in (0, 2, 2**32 - 1):
+        for protocol in (0, PROTOCOL - 1, PROTOCOL + 1, 2**32 - 1):
             yield self.hello(protocol=protocol)
         for plan in (b"", b"{}", b"null", b'"\xff\xfe"', DEEP_JSON, b"9" * 50_000):
             yield self.hello(plan=plan)
@@ -375,5 +376,5 @@ class Words:
 
 def _goodbye(reason: int) -> bytes:
     text = "forged\nERROR all is lost\x1b[2J" * 50
-    goodbye = pb.Goodbye(reason=reason, text=text)
+    goodbye = pb.Goodbye(reason=reason, waiting_for=[text] * 50)
     return pb.Envelope(goodbye=goodbye).SerializeToString()

@@ -161,7 +161,11 @@ class Lab:
     def is_running(self, name: str) -> bool:
         return self.processes[name].poll() is None
 
-    def wait(self, seconds: float = 60.0) -> dict[str, int]:
+    def is_up(self, name: str) -> bool:
+        """Whether a node was started and still runs."""
+        return name in self.processes and self.is_running(name)
+
+    def wait(self, seconds: float = 600.0) -> dict[str, int]:
         """Exit codes of all nodes; a node that does not end is an error."""
         end = time.monotonic() + seconds
         codes = {}
@@ -174,7 +178,7 @@ class Lab:
                 ) from None
         return codes
 
-    def wait_for(self, name: str, text: str, seconds: float = 30.0) -> None:
+    def wait_for(self, name: str, text: str, seconds: float = 300.0) -> None:
         """Until a node has printed something."""
         end = time.monotonic() + seconds
         while text not in self.printed(name):

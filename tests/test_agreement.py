@@ -15,14 +15,17 @@ def _progress(n_solved, seed=0):
     return Progress(np.zeros(4), np.ones(4), outputs, (1,) * n_solved)
 
 
-def _start_all(progresses, kind="path"):
+def _start_all(*lines, kind="path"):
+    progresses = list(zip(*lines, strict=True))
     topology = build_topology(kind, len(progresses))
     nodes = range(topology.n_nodes)
     links = [(i, j) for i in nodes for j in topology.neighbours(i)]
     transports = memory_network([[i] for i in nodes], links, deadline=20)
 
     def start(node):
-        return Assembly(node, topology, transports[node]).common_start(progresses[node])
+        return Assembly(node, topology, transports[node]).common_start(
+            *progresses[node]
+        )
 
     with ThreadPoolExecutor(topology.n_nodes) as pool:
         return list(pool.map(start, nodes))
@@ -30,7 +33,7 @@ def _start_all(progresses, kind="path"):
 
 @pytest.mark.parametrize("kind", ["path", "circular", "star", "complete"])
 def test_all_go_on_from_the_last_layer_that_all_have(kind):
-    starts = _start_all([_progress(k) for k in (4, 3, 5, 4, 9)], kind)
+    starts = _start_all([_progress(k) for k in (4, 3, 5, 4, 9)], kind=kind)
     assert [len(start.outputs) for start in starts] == [3] * 5
 
 
@@ -57,4 +60,21 @@ def test_equal_layers_are_left_as_they_are():
     starts = _start_all(progresses)
     assert {start.flat().tobytes() for start in starts} == {
         progresses[0].flat().tobytes()
+    }
+
+
+def test_where_the_furthest_layers_differ_the_latest_ones_count():
+    furthest = [_progress(4), _progress(4, seed=1), _progress(4)]
+    latest = [_progress(k, seed=2) for k in (3, 2, 3)]
+    starts = _start_all(furthest, latest)
+    expected = _progress(2, seed=2).flat().tobytes()
+    assert {start.flat().tobytes() for start in starts} == {expected}
+
+
+def test_where_the_furthest_layers_agree_the_latest_ones_do_not_count():
+    furthest = [_progress(k) for k in (4, 5, 6)]
+    latest = [_progress(k, seed=2) for k in (3, 2, 3)]
+    starts = _start_all(furthest, latest)
+    assert {start.flat().tobytes() for start in starts} == {
+        _progress(4).flat().tobytes()
     }

@@ -126,3 +126,32 @@ def test_numbers_of_another_kind_are_a_start(checkpoints):
     head, rest = content[:end], content[end + 8 :]
     checkpoints.path.write_bytes(head + length.to_bytes(8, "little") + rest)
     assert checkpoints.load(PLAN) == (None, ())
+
+
+def test_the_furthest_checkpoint_is_kept_until_it_is_overtaken(checkpoints):
+    whole, other = _progress(3), _progress(3).with_flat(-_progress(3).flat())
+    checkpoints.save(whole, (RECORD,))
+    for n_solved in (1, 2):  # nodes went back, and their numbers are others now
+        checkpoints.save(other.first(n_solved), ())
+        found, records = checkpoints.load(PLAN)
+        assert found.flat().tobytes() == whole.flat().tobytes()
+        assert records == (RECORD,)
+        latest, _ = checkpoints.latest(PLAN)
+        assert latest.flat().tobytes() == other.first(n_solved).flat().tobytes()
+    checkpoints.save(other, ())
+    found, _ = checkpoints.load(PLAN)
+    assert found.flat().tobytes() == other.flat().tobytes()
+    assert not checkpoints.aside.exists()
+
+
+def test_nobody_but_the_owner_can_read_a_checkpoint(checkpoints):
+    checkpoints.save(_progress(), ())
+    assert checkpoints.path.stat().st_mode & 0o077 == 0
+
+
+def test_nothing_is_left_of_a_checkpoint_that_is_forgotten(checkpoints):
+    checkpoints.save(_progress(3), ())
+    checkpoints.save(_progress(1), ())
+    checkpoints.forget()
+    assert checkpoints.load(PLAN) == (None, ())
+    checkpoints.forget()

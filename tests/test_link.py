@@ -67,10 +67,12 @@ class End:
         if self.wanted > self.epoch:
             self.epoch, self.posted, self.taken = self.wanted, 0, 0
             self.partner = None
+            self.link.enter(self.epoch)
         if self.posted == self.taken:
             link = self.link
             values = np.array([float(self.posted)])
-            link.post((link.n_sent + 1, self.epoch, _tag(self.posted), values))
+            frame = link.n_sent + 1, self.epoch, _tag(self.posted), values
+            link.post(frame, self.epoch)
             self.posted += 1
         values = self.link.take(_tag(self.taken), self.epoch)
         if values is None:
@@ -116,8 +118,8 @@ class Edge(RuleBasedStateMachine):
         end = self.ends[side]
         found = end.link.after(self.sent[side])
         if found:
-            self.sent[side] = found[0]
-            number, epoch, tag, values = found[1]
+            self.sent[side] = found.number
+            number, epoch, tag, values = found.frame
             frame = Frame(number, end.link.n_received, epoch, tag, values)
             self.lines[1 - side].extend([frame] * (1 + again))
 
@@ -190,6 +192,13 @@ class Edge(RuleBasedStateMachine):
         for end in self.ends:
             assert len(end.link.inbox) <= MOST_AHEAD
 
+    @invariant()
+    def no_letter_is_kept_that_nobody_needs(self):
+        for end in self.ends:
+            kept = end.link.unconfirmed
+            assert all(letter.epoch == end.epoch for letter in kept)
+            assert len(kept) <= 2
+
     def teardown(self):
         """With a channel that is well, both ends walk on together."""
         self.connect("none")
@@ -230,6 +239,45 @@ def test_letters_of_epochs_that_nobody_joined_take_up_no_room():
         link.accept(_frame(link.n_received + 1, epoch=99), 99)
     with pytest.raises(ProtocolError, match="letters ahead"):
         link.accept(_frame(link.n_received + 1, epoch=99), 99)
+
+
+def test_a_neighbour_that_confirms_nothing_is_an_error_before_memory_is_short():
+    link = Link(1, "n1", 7)
+    for _ in range(MOST_AHEAD):
+        link.post(b"x", 0)
+    with pytest.raises(ProtocolError, match="Node n1 has confirmed none"):
+        link.post(b"x", 0)
+
+
+def test_letters_of_earlier_epochs_are_not_kept_and_their_numbers_are_skipped():
+    here, there = Link(1, "n1", 7), Link(0, "n0", 8)
+    for epoch in range(3 * MOST_AHEAD):
+        here.enter(epoch)
+        here.post(b"x", epoch)
+    (last,) = here.unconfirmed
+    assert last.number == 3 * MOST_AHEAD
+    with pytest.raises(ProtocolError, match="must come next"):
+        there.accept(_frame(last.number, epoch=0), 0)
+    assert there.accept(_frame(last.number, epoch=last.epoch), last.epoch)
+    here.confirm(there.n_received)
+    assert not here.unconfirmed
+
+
+def test_a_neighbour_that_comes_and_goes_is_gone_since_it_was_last_of_use():
+    link = Link(1, "n1", 7, lost_since=100.0)
+    for now in range(110, 200, 10):
+        stream = Ended()
+        link.attach(stream, now)
+        assert link.detach(stream, now + 1, steady=30.0)
+        assert link.lost_since == 100.0
+    link.attach(stream, 200.0)
+    link.accept(_frame(1), 0)
+    link.take(_tag(0), 0)  # a letter that was of use
+    assert link.detach(stream, 201.0, steady=30.0)
+    assert link.lost_since == 200.0
+    link.attach(stream, 300.0)
+    assert link.detach(stream, 330.0, steady=30.0)  # it was there for long enough
+    assert link.lost_since == 330.0
 
 
 def test_a_greeting_that_is_refused_leaves_no_trace():

@@ -41,8 +41,11 @@ class _Header(_Version, kw_only=True, forbid_unknown_fields=True):
     content: str  # digest of the plan and the tensors
 
 
-def save_network(network: Network, path: str | Path) -> None:
-    """Write a network to a file, whole or not at all."""
+def save_network(network: Network, path: str | Path, *, private: bool = False) -> None:
+    """Write a network to a file, whole or not at all.
+
+    Nobody but the owner can read a private file.
+    """
     tensors = {f"O.{layer}": O for layer, O in enumerate(network.outputs)}
     tensors |= {"shift": network.shift, "scale": network.scale}
     plan = network.plan
@@ -54,7 +57,8 @@ def save_network(network: Network, path: str | Path) -> None:
         content=_digest(plan, contiguous),
     )
     metadata = {KEY: msgspec.json.encode(header).decode()}
-    write_atomically(Path(path), encode_tensors(contiguous, metadata))
+    content = encode_tensors(contiguous, metadata)
+    write_atomically(Path(path), content, private=private)
 
 
 def _digest(plan: Plan, tensors: dict[str, Array]) -> str:

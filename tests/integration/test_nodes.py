@@ -65,7 +65,8 @@ def _same_bits(one, other):
 def _ring_of_transports(n_nodes, **settings):
     """Transports of a ring in this process, with real sockets and TLS."""
     authority = pki.make_authority("ring")
-    terms = Terms(b"{}", "", lambda other: iter(()), Rules(7, 10**6, 3))
+    names = frozenset(f"n{node}" for node in range(n_nodes))
+    terms = Terms(b"{}", "", lambda other: iter(()), Rules(7, 10**6, 3), names)
     ports: dict[int, int] = {}
     transports = []
     for node in range(n_nodes):
@@ -174,11 +175,27 @@ def test_who_is_waited_for_is_named_also_behind_a_neighbour(make_lab):
 
 def test_a_node_that_waits_in_vain_stops_and_says_how_to_go_on(make_lab):
     lab = make_lab(3, kind="path", deadline=1.0)
+    for name in ("n0", "n1"):
+        lab.add_setting(name, "start_deadline = 3")
     lab.start("n0", "n1")
     assert lab.wait() == {"n0": 1, "n1": 1}
-    assert "Error: Node n2 is gone for" in lab.printed("n1")
-    assert "Error: Node n1 has left: Node n2 is gone" in lab.printed("n0")
+    assert "Error: Node n2 has not been here for" in lab.printed("n1")
+    left = "Error: Node n1 has left: it gave up waiting for n2."
+    never = "Error: Node n1 is gone for"
+    assert left in lab.printed("n0") or never in lab.printed("n0")
     assert "0 of 5 layers are saved" in lab.printed("n0")
+
+
+def test_before_all_have_met_a_node_waits_for_as_long_as_it_takes(make_lab):
+    lab = make_lab(3, kind="path", deadline=0.2)
+    lab.start("n0", "n1")
+    # Far more than ten deadlines; who is missing is said at growing intervals.
+    lab.wait_for("n1", "waiting for n2 for 3 s: it has not been here yet")
+    assert lab.is_running("n0")
+    assert lab.is_running("n1")
+    lab.start("n2")
+    assert set(lab.wait().values()) == {0}
+    assert len(lab.digests()) == 1
 
 
 def test_after_ctrl_c_the_others_wait_then_stop_and_all_can_go_on(make_lab):
@@ -191,6 +208,7 @@ def test_after_ctrl_c_the_others_wait_then_stop_and_all_can_go_on(make_lab):
     assert "to go on from there: dssfn node run" in lab.printed("n1")
     for name in ("n0", "n2"):
         assert "n1 is gone: stopped by its operator" in lab.printed(name)
+        assert "n1 has left" not in lab.printed(name)  # it may come back
         assert "layers are saved" in lab.printed(name)
         assert (lab.folder(name) / "out" / CHECKPOINT_FILE).exists()
         assert not lab.model(name).exists()
@@ -232,11 +250,43 @@ def test_different_plans_are_named_with_field_values_and_peer(make_lab):
     text = lab.node_file("n1").read_text().replace("../plan.toml", "../other.toml")
     lab.node_file("n1").write_text(text)
     lab.start()
-    assert lab.processes["n1"].wait(60) == 2
+    assert lab.processes["n1"].wait(300) == 2
+    assert "2 of 3 nodes follow another plan than this one" in lab.printed("n1")
     printed = lab.printed("n1")
-    assert "`training.width` is" in printed
-    assert "60" in printed
-    assert "61 at n1" in printed
+    assert "`training.width` is 61 at n1 and 60 at n" in printed
+    # The others wait for it, and those who met it have named it.
+    for name in ("n0", "n2"):
+        lab.wait_for(name, "waiting for n1")
+    named = [name for name in ("n0", "n2") if "61 at n1" in lab.printed(name)]
+    assert named
+    assert lab.is_running("n0")
+    assert lab.is_running("n2")
+    lab.node_file("n1").write_text(text.replace("../other.toml", "../plan.toml"))
+    lab.start("n1")
+    assert set(lab.wait().values()) == {0}
+    assert len(lab.digests()) == 1
+
+
+def test_a_wrong_authority_is_named_with_the_address_on_the_side_that_dials(make_lab):
+    lab = make_lab(3)
+    foreign = pki.make_authority("another federation")
+    address = f"127.0.0.1:{lab.ports['n0']}"
+    for name, trusted in (
+        ("n1", foreign.certificate_pem),
+        ("n2", foreign.certificate_pem + lab.authority.certificate_pem),
+    ):
+        folder = lab.folder(name)
+        pki.issue(foreign, name).write(folder / "node.crt", folder / "node.key")
+        (folder / "ca.crt").write_bytes(trusted)
+    lab.start()
+    lab.wait_for(
+        "n1",
+        f"n0 cannot be reached at {address}: its certificate is not one that this "
+        "node's `authorities` file vouches for",
+    )
+    lab.wait_for("n2", f"n0 cannot be reached at {address}: the connection was closed")
+    lab.wait_for("n2", "file does not vouch for this node's certificate")
+    lab.wait_for("n0", "it is signed by no authority in this node's `authorities` file")
 
 
 def test_an_expired_or_foreign_certificate_is_an_error_before_the_start(make_lab):
@@ -378,7 +428,7 @@ def test_samples_and_labels_never_enter_a_frame(monkeypatch):
         def recorded(link, number, following=following):
             letter = following(link, number)
             if letter:
-                sent.append(letter[1])
+                sent.append(letter.frame)
             return letter
 
         monkeypatch.setattr(transport, "next_letter", recorded)

@@ -46,9 +46,9 @@ def run(
     """Train with the other nodes; go on from the checkpoint if there is one."""
     from dssfn.node.launch import launch
 
-    result = launch(node, fresh=fresh)
+    out, result = launch(node, fresh=fresh)
     if json:
-        print_json(result)
+        print_json({"out": str(out), **result})
     else:
-        screen.print(f"model   {result['model']}", soft_wrap=True)
+        screen.print(f"model   {out / result['model']}", soft_wrap=True)
         screen.print(f"sha256  {result['sha256']}", soft_wrap=True)

@@ -37,12 +37,27 @@ class Assembly:
     topology: Topology
     transport: Transport
 
-    def common_start(self, progress: Progress | None) -> Progress | None:
-        """The progress that all nodes have in common; None for the very beginning."""
-        solved = np.array([0.0 if progress is None else len(progress.outputs)])
-        n_common = int(self._lowest(solved, LAYERS)[0])
-        start = progress.first(n_common) if progress else None
-        return None if start is None else self.reconcile(start)
+    def common_start(self, *lines: Progress | None) -> Progress | None:
+        """The progress that all nodes have in common; None for the very beginning.
+
+        Parameters
+        ----------
+        lines : Progress or None
+            What this node could go on from, best first; none has more layers than the
+            one before it. All nodes name equally many. The next ones count only if
+            nodes hold different numbers in those before.
+        """
+        for progress in lines:
+            solved = np.array([0.0 if progress is None else len(progress.outputs)])
+            n_common = int(self._lowest(solved, LAYERS)[0])
+            shared = progress.first(n_common) if progress else None
+            if shared is None:
+                return None
+            start = self.reconcile(shared)
+            if start is not None:
+                return start
+        log.warning("nodes hold layers of different trainings: starting anew")
+        return None
 
     def reconcile(self, progress: Progress) -> Progress | None:
         """The same numbers on all nodes; None if they are not of one training.
@@ -58,7 +73,6 @@ class Assembly:
         both = self._lowest(np.concatenate([flat, -flat]), SPREAD)
         spread = np.abs(both[: flat.size] + both[flat.size :]).max()
         if not spread <= ROUNDING * np.abs(both).max():
-            log.warning("nodes hold layers of different trainings: starting anew")
             return None
         log.info("nodes have rounded differently (%.1e): averaging", spread)
         mean = average(

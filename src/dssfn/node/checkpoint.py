@@ -1,6 +1,10 @@
 """Checkpoints: what a node must remember to go on after it was killed.
 
 Written after every layer, whole or not at all, and verified when read.
+
+How this works. When nodes go back together, the layers that they solve anew are saved
+as the checkpoint, and the one that had more layers is set aside until it is overtaken.
+So one member that claims to have lost everything, and leaves, destroys nobody's work.
 """
 
 from __future__ import annotations
@@ -44,7 +48,7 @@ class Checkpoints:
     Parameters
     ----------
     path : Path
-        The file.
+        The file. Nobody but its owner can read it: it tells how many samples there are.
     belongs_to : dict
         What must be the same when training goes on, such as the plan's fingerprint and
         the number of samples.
@@ -53,8 +57,13 @@ class Checkpoints:
     path: Path
     belongs_to: dict[str, str | int]
 
+    @property
+    def aside(self) -> Path:
+        """Where a checkpoint with more layers is kept until it is overtaken."""
+        return self.path.with_name(f"{self.path.name}.furthest")
+
     def save(self, progress: Progress, records: tuple[LayerRecord, ...]) -> None:
-        """Replace the checkpoint."""
+        """Replace the checkpoint; one that has more layers is kept beside it."""
         tensors = _tensors(progress)
         header = _Header(
             version=VERSION,
@@ -64,34 +73,65 @@ class Checkpoints:
             content=_digest(tensors),
         )
         text = msgspec.json.encode(header)
-        frame = len(text).to_bytes(8, "little") + text
-        write_atomically(self.path, frame + encode_tensors(tensors))
+        content = len(text).to_bytes(8, "little") + text + encode_tensors(tensors)
+        solved = len(progress.outputs)
+        if _n_solved(self.path) > max(solved, _n_solved(self.aside)):
+            self.path.replace(self.aside)
+        write_atomically(self.path, content, private=True)
+        if solved >= _n_solved(self.aside):
+            self.aside.unlink(missing_ok=True)
 
     def load(self, plan: Plan) -> tuple[Progress | None, tuple[LayerRecord, ...]]:
-        """What was saved, or nothing if there is no checkpoint that can be used.
+        """The furthest layers that were saved, or nothing if none can be used.
 
         Raises
         ------
         PlanError
-            If it belongs to another plan or to other data.
+            If they belong to another plan or to other data.
         """
+        found = self._load(self.aside, plan)
+        return found if found[0] is not None else self.latest(plan)
+
+    def latest(self, plan: Plan) -> tuple[Progress | None, tuple[LayerRecord, ...]]:
+        """The layers that were saved last, which may be fewer than the furthest."""
+        return self._load(self.path, plan)
+
+    def forget(self) -> None:
+        """Remove all that was saved."""
+        self.path.unlink(missing_ok=True)
+        self.aside.unlink(missing_ok=True)
+
+    def _load(
+        self, path: Path, plan: Plan
+    ) -> tuple[Progress | None, tuple[LayerRecord, ...]]:
         try:
-            data = self.path.read_bytes()
+            data = path.read_bytes()
         except FileNotFoundError:
             return None, ()
         try:
             header, progress = _decode(data, plan)
         except (ValueError, KeyError, SafetensorError, msgspec.MsgspecError) as exc:
-            log.warning("%s cannot be used (%s): starting anew", self.path, exc)
+            log.warning("%s cannot be used (%s): starting anew", path, exc)
             return None, ()
         for what, value in self.belongs_to.items():
             if header.belongs_to.get(what) != value:
                 raise PlanError(
-                    f"`{self.path}` belongs to another training: {what} was "
+                    f"`{path}` belongs to another training: {what} was "
                     f"{header.belongs_to.get(what)} and is {value}. Remove it or "
                     "choose another `out` folder to start anew."
                 )
         return progress, header.records
+
+
+def _n_solved(path: Path) -> int:
+    """How many layers a checkpoint says it has; 0 if there is none that can be used."""
+    try:
+        with path.open("rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            text = file.read(min(length, path.stat().st_size))
+        return len(msgspec.json.decode(text, type=_Header).iterations)
+    except (FileNotFoundError, UnicodeDecodeError, msgspec.MsgspecError):
+        return 0
 
 
 def _tensors(progress: Progress) -> dict[str, Array]:

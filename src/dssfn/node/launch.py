@@ -16,12 +16,13 @@ import joblib
 import msgspec
 
 from dssfn._atomic import write_atomically
+from dssfn._plain_text import printable
 from dssfn.config import bytes_of
-from dssfn.errors import PeerTimeout
 from dssfn.federation import Federation
 from dssfn.modelfile import save_network
 from dssfn.network import Network
 from dssfn.node.checkpoint import Checkpoints
+from dssfn.node.farewell import farewell
 from dssfn.node.metrics import serve_metrics
 from dssfn.node.native_log import native_lines
 from dssfn.node.preflight import identity_of, prepare_out, samples_of
@@ -36,8 +37,10 @@ MODEL_FILE, RESULT_FILE = "model.safetensors", "result.json"
 log = logging.getLogger("dssfn.node")
 
 
-def launch(node: Path, *, fresh: bool = False) -> dict[str, Any]:
-    """Train one node with the others; returns what `result.json` holds.
+def launch(node: Path, *, fresh: bool = False) -> tuple[Path, dict[str, Any]]:
+    """Train one node with the others.
+
+    Returns the folder `out` and what `result.json` there holds.
 
     Parameters
     ----------
@@ -51,9 +54,9 @@ def launch(node: Path, *, fresh: bool = False) -> dict[str, Any]:
     plan, averaging = settled(federation)
     identity, samples = identity_of(spec), samples_of(spec, plan)
     out = prepare_out(spec, plan)
-    checkpoint = out / CHECKPOINT_FILE
+    checkpoints = Checkpoints(out / CHECKPOINT_FILE, _belongs_to(federation, samples))
     if fresh:
-        checkpoint.unlink(missing_ok=True)
+        checkpoints.forget()
     with ExitStack() as stack:
         stack.enter_context(native_lines())
         stack.enter_context(_logging(out / LOG_FILE))
@@ -72,17 +75,18 @@ def launch(node: Path, *, fresh: bool = False) -> dict[str, Any]:
                 listen=spec.listen,
                 addresses=spec.peers,
             ),
-            checkpoints=Checkpoints(checkpoint, _belongs_to(federation, samples)),
+            checkpoints=checkpoints,
             memory=bytes_of(spec.memory) if spec.memory else None,
             n_threads=spec.threads or joblib.cpu_count(),
+            start_deadline=spec.start_deadline,
             on_layer=lambda record: _tell(record, plan.n_layers),
         )
-        stack.enter_context(_farewell(training, node))
+        stack.enter_context(farewell(training, node))
         stack.enter_context(serve_metrics(training, spec.metrics))
         network = training.run()
         result = _finish(network, training, out, time.perf_counter() - start)
         log.info("%s has finished: %s", spec.name, result["sha256"])
-    return result
+    return out, result
 
 
 def _belongs_to(federation: Federation, samples: Samples) -> dict[str, str | int]:
@@ -92,14 +96,25 @@ def _belongs_to(federation: Federation, samples: Samples) -> dict[str, str | int
     }
 
 
+class _OneLine(logging.Formatter):
+    """A line is a line: no escape codes, and no line breaks that would forge another.
+
+    Whatever is logged, be it a name on a certificate, a label or an error's text.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
+
+
 @contextmanager
 def _logging(path: Path) -> Iterator[None]:
-    """Lines on standard error and in a file, the latter with dates."""
+    """Lines on standard error and in a file that only its owner can read."""
     shown = logging.StreamHandler(sys.stderr)
-    shown.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
+    shown.setFormatter(_OneLine("%(asctime)s %(message)s", "%H:%M:%S"))
     shown.setLevel(logging.INFO)
-    kept = logging.FileHandler(path)
-    kept.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    path.touch(mode=0o600)
+    kept = logging.FileHandler(path, encoding="utf-8", errors="replace")
+    kept.setFormatter(_OneLine("%(asctime)s %(levelname)s %(message)s"))
     log.setLevel(logging.DEBUG)
     for handler in (shown, kept):
         log.addHandler(handler)
@@ -109,34 +124,6 @@ def _logging(path: Path) -> Iterator[None]:
         for handler in (shown, kept):
             log.removeHandler(handler)
         kept.close()
-
-
-@contextmanager
-def _farewell(training: NodeTraining, node: Path) -> Iterator[None]:
-    """Tell the neighbours why this node leaves, and its operator how to go on."""
-    transport = training.transport
-    try:
-        yield
-    except PeerTimeout as exc:
-        transport.close("gave up", str(exc))
-        log.error("%s", _how_to_go_on(training, node))
-        raise
-    except (KeyboardInterrupt, SystemExit):
-        transport.close("stopped", "stopped by its operator")
-        log.error("stopped. %s", _how_to_go_on(training, node))
-        raise
-    except BaseException as exc:
-        transport.close("stopped", f"{type(exc).__name__}: {exc}")
-        raise
-    transport.close("finished")
-
-
-def _how_to_go_on(training: NodeTraining, node: Path) -> str:
-    solved = len(training.progress.outputs) if training.progress else 0
-    return (
-        f"{solved} of {training.plan.n_layers + 1} layers are saved; "
-        f"to go on from there: dssfn node run {node}"
-    )
 
 
 def _tell(record: LayerRecord, n_layers: int) -> None:
@@ -154,16 +141,15 @@ def _tell(record: LayerRecord, n_layers: int) -> None:
 def _finish(
     network: Network, training: NodeTraining, out: Path, seconds: float
 ) -> dict[str, Any]:
-    save_network(network, out / MODEL_FILE)
+    save_network(network, out / MODEL_FILE, private=True)
     accounts = training.transport.accounts()
     result = {
-        "model": str(out / MODEL_FILE),
+        "model": MODEL_FILE,
         "sha256": hashlib.sha256((out / MODEL_FILE).read_bytes()).hexdigest(),
         "layers": [asdict(training.records[k]) for k in sorted(training.records)],
         "peers": {name: asdict(account) for name, (account, _) in accounts.items()},
         "seconds": {"total": seconds},
     }
-    write_atomically(
-        out / RESULT_FILE, msgspec.json.format(msgspec.json.encode(result), indent=2)
-    )
+    content = msgspec.json.format(msgspec.json.encode(result), indent=2)
+    write_atomically(out / RESULT_FILE, content, private=True)
     return result

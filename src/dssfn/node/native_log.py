@@ -14,11 +14,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from dssfn.transports.grpc.wire import printable
+from dssfn.transports.grpc.pace import Tally
+from dssfn.transports.grpc.troubles import ANSWERING, likely_cause
+from dssfn.transports.grpc.wire import excerpt
 
 log = logging.getLogger("dssfn.node")
 
 _REFUSED = re.compile(r"Handshake failed.*?(?:OPENSSL_internal:|: )([^:]+(?:: .*)?)$")
+PERIOD = 60.0  # seconds; the same refusal is logged a few times in it, then counted
 
 
 @contextmanager
@@ -43,13 +46,17 @@ def native_lines() -> Iterator[None]:
 
 
 def _read(end: int) -> None:
+    tally = Tally(log, period=PERIOD)
     with os.fdopen(end, errors="replace") as lines:
         for line in lines:
             line = line.strip()
             refused = _REFUSED.search(line)
             if refused:
                 reason = refused[1].replace("_", " ").lower()
-                log.warning("refused a connection: %s", printable(reason))
+                sign, meaning = likely_cause(reason, ANSWERING)
+                cause = f" ({meaning})" if sign else ""
+                text = f"refused a connection: {excerpt(reason)}{cause}"
+                tally.note(("refused", sign), logging.WARNING, text)
             elif line:
                 # Some lines repeat what a stranger sent.
-                log.debug("%s", printable(line))
+                tally.note("other", logging.DEBUG, excerpt(line))

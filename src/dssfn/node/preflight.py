@@ -49,7 +49,7 @@ def prepare_out(spec: NodeSpec, plan: Plan) -> Path:
     units = sum(plan.inputs_of(layer) for layer in range(plan.n_layers + 1))
     needed = 4 * 8 * (plan.n_outputs * units + 2 * plan.n_features) + 2**20
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         probe = folder / f".probe.{os.getpid()}"
         probe.write_bytes(b"\0" * 4096)
         probe.unlink()

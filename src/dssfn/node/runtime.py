@@ -9,6 +9,7 @@ same model, to the last bit, as one that is not.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -95,6 +96,7 @@ def connect(
             largest=largest_letter(plan),
             n_layers=plan.n_layers,
         ),
+        members=frozenset(federation.names),
     )
     return GrpcTransport(
         name,
@@ -138,7 +140,9 @@ class NodeTraining:
     memory, n_threads : int
         See `train_node`.
     on_layer : callable
-        Told how the network stands after every layer.
+        Called after every layer with how the network stands.
+    start_deadline : float, optional
+        Seconds to wait at the start until all nodes have met; without end by default.
     """
 
     node: NodeId
@@ -151,39 +155,44 @@ class NodeTraining:
     memory: int | None = None
     n_threads: int = 1
     on_layer: Callable[[LayerRecord], None] = lambda record: None
-    progress: Progress | None = None
+    start_deadline: float | None = None
+    progress: Progress | None = None  # the layers that are being worked on
+    furthest: Progress | None = None  # the most layers that this node ever had
     records: dict[int, LayerRecord] = field(default_factory=dict)
 
     def run(self) -> Network:
         """Train, from the last checkpoint if there is one."""
-        self.progress, records = self.checkpoints.load(self.plan)
+        self.furthest, records = self.checkpoints.load(self.plan)
+        self.progress, _ = self.checkpoints.latest(self.plan)
         self.records = {record.layer: record for record in records}
-        if self.progress:
-            log.info("found layers 0 to %d", len(self.progress.outputs) - 1)
+        if self.furthest:
+            log.info("found layers 0 to %d", len(self.furthest.outputs) - 1)
         if self.is_complete:
             self._wait_for(WAIT_WHEN_COMPLETE)
+        else:
+            self.transport.patience = self.start_deadline or math.inf
         while True:
             try:
                 return self._attempt()
             except Regroup:
-                epoch = self.transport.join()
-                log.info("starting again together (%d)", epoch)
+                self.transport.join()
             except PeerTimeout as exc:
                 if not self.is_complete:
                     raise
                 log.info("%s This node's model is complete.", exc)
-                return self._network()
+                return self._network(self.furthest)
 
     @property
     def is_complete(self) -> bool:
-        """Whether all layers are solved."""
-        solved = 0 if self.progress is None else len(self.progress.outputs)
+        """Whether all layers are solved, or were before nodes went back together."""
+        solved = 0 if self.furthest is None else len(self.furthest.outputs)
         return solved == self.plan.n_layers + 1
 
     def _attempt(self) -> Network:
         """One walk from the last common layer to the end."""
         all_nodes = Assembly(self.node, self.topology, self.transport)
-        start = self.progress = all_nodes.common_start(self.progress)
+        start = all_nodes.common_start(self.furthest, self.progress)
+        self.progress = start
         self._wait_for(PATIENCE)  # they are there, and may need this node to the end
         log.info("layer %d begins", 0 if start is None else len(start.outputs))
         program = train_node(
@@ -209,11 +218,13 @@ class NodeTraining:
             raise NumericalError("Nodes have ended with different models.")
         if agreed is not self.progress:
             self._save(agreed)
-        return self._network()
+        return self._network(self.progress)
 
     def _save(self, progress: Progress) -> None:
         self.progress = progress
         solved = len(progress.outputs)
+        if self.furthest is None or solved >= len(self.furthest.outputs):
+            self.furthest = progress
         records = tuple(self.records[k] for k in sorted(self.records) if k < solved)
         self.checkpoints.save(progress, records)
 
@@ -224,7 +235,6 @@ class NodeTraining:
     def _wait_for(self, deadlines: int) -> None:
         self.transport.patience = deadlines * self.transport.deadline
 
-    def _network(self) -> Network:
-        assert self.progress is not None
-        progress = self.progress
+    def _network(self, progress: Progress | None) -> Network:
+        assert progress is not None
         return Network(self.plan, progress.outputs, progress.shift, progress.scale)

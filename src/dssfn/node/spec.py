@@ -48,6 +48,8 @@ class NodeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         By default as many as there are cores.
     metrics : str, optional
         Address and port on which to serve metrics; left out, there are none.
+    start_deadline : float, optional
+        Seconds to wait at the start until all nodes have met; left out, without end.
     """
 
     name: str
@@ -63,6 +65,7 @@ class NodeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     memory: str | None = None
     threads: int | None = None
     metrics: str | None = None
+    start_deadline: float | None = None
 
     def __post_init__(self) -> None:
         for address in (self.listen, self.metrics, *self.peers.values()):
@@ -70,6 +73,11 @@ class NodeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
                 split_address(address)
         if self.threads is not None and self.threads < 1:
             raise PlanError(f"`threads` must be at least 1, got {self.threads}.")
+        if self.start_deadline is not None and not self.start_deadline > 0:
+            raise PlanError(
+                "`start_deadline` must be a positive number of seconds, got "
+                f"{self.start_deadline:g}. Leave it out to wait without end."
+            )
 
 
 def load_node(path: str | Path) -> tuple[NodeSpec, Federation]:

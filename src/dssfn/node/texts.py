@@ -72,6 +72,7 @@ authorities = "ca.crt"  # who may vouch for the other nodes
 # memory = "2GB"  # budget; what does not fit goes to a temporary file
 # threads = 4  # by default as many as there are cores
 # metrics = "127.0.0.1:9400"  # serve metrics for Prometheus there
+# start_deadline = 3600  # seconds until all nodes must have met; by default no limit
 
 # [peers]  # addresses of other nodes, where they differ from the plan's
 # {peer} = "10.0.0.7:7400"

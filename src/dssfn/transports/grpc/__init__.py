@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dssfn.transports.grpc.switchboard import PATIENCE, Neighbour, Terms
+from dssfn.transports.grpc.reasons import Reason
+from dssfn.transports.grpc.reception import Terms
+from dssfn.transports.grpc.switchboard import PATIENCE, Neighbour
 from dssfn.transports.grpc.transport import Credentials, GrpcTransport
 from dssfn.transports.grpc.wire import LARGEST_SIZE, Rules
 
@@ -12,6 +14,7 @@ __all__ = [
     "Credentials",
     "GrpcTransport",
     "Neighbour",
+    "Reason",
     "Rules",
     "Terms",
 ]

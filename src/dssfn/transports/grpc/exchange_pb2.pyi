@@ -20,7 +20,7 @@ class Envelope(_message.Message):
     def __init__(self, hello: _Optional[_Union[Hello, _Mapping]] = ..., frame: _Optional[_Union[Frame, _Mapping]] = ..., status: _Optional[_Union[Status, _Mapping]] = ..., goodbye: _Optional[_Union[Goodbye, _Mapping]] = ...) -> None: ...
 
 class Hello(_message.Message):
-    __slots__ = ("protocol", "node", "plan", "random", "incarnation", "knows", "received", "epoch")
+    __slots__ = ("protocol", "node", "plan", "random", "incarnation", "knows", "received", "epoch", "restarted", "agreeing")
     PROTOCOL_FIELD_NUMBER: _ClassVar[int]
     NODE_FIELD_NUMBER: _ClassVar[int]
     PLAN_FIELD_NUMBER: _ClassVar[int]
@@ -29,6 +29,8 @@ class Hello(_message.Message):
     KNOWS_FIELD_NUMBER: _ClassVar[int]
     RECEIVED_FIELD_NUMBER: _ClassVar[int]
     EPOCH_FIELD_NUMBER: _ClassVar[int]
+    RESTARTED_FIELD_NUMBER: _ClassVar[int]
+    AGREEING_FIELD_NUMBER: _ClassVar[int]
     protocol: int
     node: str
     plan: bytes
@@ -37,10 +39,12 @@ class Hello(_message.Message):
     knows: int
     received: int
     epoch: int
-    def __init__(self, protocol: _Optional[int] = ..., node: _Optional[str] = ..., plan: _Optional[bytes] = ..., random: _Optional[str] = ..., incarnation: _Optional[int] = ..., knows: _Optional[int] = ..., received: _Optional[int] = ..., epoch: _Optional[int] = ...) -> None: ...
+    restarted: str
+    agreeing: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, protocol: _Optional[int] = ..., node: _Optional[str] = ..., plan: _Optional[bytes] = ..., random: _Optional[str] = ..., incarnation: _Optional[int] = ..., knows: _Optional[int] = ..., received: _Optional[int] = ..., epoch: _Optional[int] = ..., restarted: _Optional[str] = ..., agreeing: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Frame(_message.Message):
-    __slots__ = ("number", "received", "run", "epoch", "layer", "step", "round", "shape", "dtype", "checksum", "values")
+    __slots__ = ("number", "received", "run", "epoch", "layer", "step", "round", "shape", "dtype", "checksum", "values", "restarted")
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     RECEIVED_FIELD_NUMBER: _ClassVar[int]
     RUN_FIELD_NUMBER: _ClassVar[int]
@@ -52,6 +56,7 @@ class Frame(_message.Message):
     DTYPE_FIELD_NUMBER: _ClassVar[int]
     CHECKSUM_FIELD_NUMBER: _ClassVar[int]
     VALUES_FIELD_NUMBER: _ClassVar[int]
+    RESTARTED_FIELD_NUMBER: _ClassVar[int]
     number: int
     received: int
     run: int
@@ -63,34 +68,53 @@ class Frame(_message.Message):
     dtype: str
     checksum: int
     values: bytes
-    def __init__(self, number: _Optional[int] = ..., received: _Optional[int] = ..., run: _Optional[int] = ..., epoch: _Optional[int] = ..., layer: _Optional[int] = ..., step: _Optional[int] = ..., round: _Optional[int] = ..., shape: _Optional[_Iterable[int]] = ..., dtype: _Optional[str] = ..., checksum: _Optional[int] = ..., values: _Optional[bytes] = ...) -> None: ...
+    restarted: str
+    def __init__(self, number: _Optional[int] = ..., received: _Optional[int] = ..., run: _Optional[int] = ..., epoch: _Optional[int] = ..., layer: _Optional[int] = ..., step: _Optional[int] = ..., round: _Optional[int] = ..., shape: _Optional[_Iterable[int]] = ..., dtype: _Optional[str] = ..., checksum: _Optional[int] = ..., values: _Optional[bytes] = ..., restarted: _Optional[str] = ...) -> None: ...
 
 class Status(_message.Message):
-    __slots__ = ("received", "layer", "step", "waiting_for")
+    __slots__ = ("received", "layer", "step", "waiting_for", "agreeing")
     RECEIVED_FIELD_NUMBER: _ClassVar[int]
     LAYER_FIELD_NUMBER: _ClassVar[int]
     STEP_FIELD_NUMBER: _ClassVar[int]
     WAITING_FOR_FIELD_NUMBER: _ClassVar[int]
+    AGREEING_FIELD_NUMBER: _ClassVar[int]
     received: int
     layer: int
     step: int
     waiting_for: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, received: _Optional[int] = ..., layer: _Optional[int] = ..., step: _Optional[int] = ..., waiting_for: _Optional[_Iterable[str]] = ...) -> None: ...
+    agreeing: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, received: _Optional[int] = ..., layer: _Optional[int] = ..., step: _Optional[int] = ..., waiting_for: _Optional[_Iterable[str]] = ..., agreeing: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Goodbye(_message.Message):
-    __slots__ = ("reason", "text")
+    __slots__ = ("reason", "waiting_for")
     class Reason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         UNKNOWN: _ClassVar[Goodbye.Reason]
         FINISHED: _ClassVar[Goodbye.Reason]
         STOPPED: _ClassVar[Goodbye.Reason]
         GAVE_UP: _ClassVar[Goodbye.Reason]
+        DATA: _ClassVar[Goodbye.Reason]
+        PLAN: _ClassVar[Goodbye.Reason]
+        IDENTITY: _ClassVar[Goodbye.Reason]
+        DISK: _ClassVar[Goodbye.Reason]
+        MEMORY: _ClassVar[Goodbye.Reason]
+        NUMBERS: _ClassVar[Goodbye.Reason]
+        NETWORK: _ClassVar[Goodbye.Reason]
+        FAULT: _ClassVar[Goodbye.Reason]
     UNKNOWN: Goodbye.Reason
     FINISHED: Goodbye.Reason
     STOPPED: Goodbye.Reason
     GAVE_UP: Goodbye.Reason
+    DATA: Goodbye.Reason
+    PLAN: Goodbye.Reason
+    IDENTITY: Goodbye.Reason
+    DISK: Goodbye.Reason
+    MEMORY: Goodbye.Reason
+    NUMBERS: Goodbye.Reason
+    NETWORK: Goodbye.Reason
+    FAULT: Goodbye.Reason
     REASON_FIELD_NUMBER: _ClassVar[int]
-    TEXT_FIELD_NUMBER: _ClassVar[int]
+    WAITING_FOR_FIELD_NUMBER: _ClassVar[int]
     reason: Goodbye.Reason
-    text: str
-    def __init__(self, reason: _Optional[_Union[Goodbye.Reason, str]] = ..., text: _Optional[str] = ...) -> None: ...
+    waiting_for: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, reason: _Optional[_Union[Goodbye.Reason, str]] = ..., waiting_for: _Optional[_Iterable[str]] = ...) -> None: ...

@@ -5,7 +5,8 @@ numbered in each direction and kept until the other end says that it has them; w
 new stream says how many have come, the others are sent again. What comes twice is
 dropped, and what comes out of turn is an error. Only a process that was restarted has
 lost what it knew: then the numbers start anew, and all nodes must go back to a layer
-that all of them have.
+that all of them have. Letters of the time before are of no use then: they are dropped
+at both ends, and only then may a number be skipped.
 
 This module knows no network: it is the bookkeeping alone, and whoever calls it holds
 the lock.
@@ -15,14 +16,16 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from dssfn._typing import Array, NodeId
 from dssfn.errors import ProtocolError
 from dssfn.transports.base import Tag
+from dssfn.transports.grpc.reasons import Reason
 from dssfn.transports.grpc.wire import Frame
 
-# Nodes walk in step: a neighbour is never more than a few letters ahead.
+# Nodes walk in step: a neighbour is never more than a few letters ahead, and confirms
+# what it got with every letter of its own.
 MOST_AHEAD = 16
 
 
@@ -44,6 +47,14 @@ class Greeting:
     knows: int
     received: int
     epoch: int
+
+
+class Letter(NamedTuple):
+    """A letter that was sent: its number on this link, and its bytes."""
+
+    number: int
+    epoch: int
+    frame: bytes
 
 
 @dataclass(slots=True)
@@ -76,27 +87,41 @@ class Link:
     peer_incarnation: int | None = None
     stream: Stream | None = None
     last_heard: float = 0.0  # when anything came
-    lost_since: float = 0.0  # when the last stream ended; when waiting began
+    lost_since: float = 0.0  # when it was last of use; when waiting began
+    attached_at: float = 0.0
+    detached_at: float = 0.0
     n_sent: int = 0
     n_received: int = 0
-    unconfirmed: deque[tuple[int, bytes]] = field(default_factory=deque)
+    newest_epoch: int = 0  # of the frames that came
+    unconfirmed: deque[Letter] = field(default_factory=deque)
     inbox: deque[Frame] = field(default_factory=deque)
     account: Account = field(default_factory=Account)
     waiting_for: tuple[str, ...] = ()  # as the peer says
-    goodbye: str | None = None  # its last words
-    has_finished: bool = False  # as it said with its last words
-    gave_up: bool = False
+    goodbye: Reason | None = None  # its last words
+    trouble: str = ""  # what keeps it from being connected
 
-    def post(self, frame: bytes) -> None:
+    def post(self, frame: bytes, epoch: int) -> None:
         """Send the next letter; its number is `n_sent + 1`."""
+        if len(self.unconfirmed) >= MOST_AHEAD:
+            raise ProtocolError(
+                f"Node {self.name} has confirmed none of the last {MOST_AHEAD} letters "
+                "to it, although its own letters come. It does not follow the "
+                "protocol; ask its operator which version of dssfn it runs."
+            )
         self.n_sent += 1
-        self.unconfirmed.append((self.n_sent, frame))
+        self.unconfirmed.append(Letter(self.n_sent, epoch, frame))
         if self.stream:
             self.stream.wake()
 
-    def after(self, number: int) -> tuple[int, bytes] | None:
+    def after(self, number: int) -> Letter | None:
         """The first letter after a number that the peer may not have."""
-        return next((one for one in self.unconfirmed if one[0] > number), None)
+        return next((one for one in self.unconfirmed if one.number > number), None)
+
+    def enter(self, epoch: int) -> None:
+        """Drop the letters of earlier epochs, which nobody needs any more."""
+        while self.unconfirmed and self.unconfirmed[0].epoch < epoch:
+            self.unconfirmed.popleft()
+        self._forget_before(epoch)
 
     def confirm(self, received: int) -> None:
         """The peer has this many letters."""
@@ -104,24 +129,30 @@ class Link:
             raise ProtocolError(
                 f"it confirms {received} letters, of which {self.n_sent} were sent"
             )
-        while self.unconfirmed and self.unconfirmed[0][0] <= received:
+        while self.unconfirmed and self.unconfirmed[0].number <= received:
             self.unconfirmed.popleft()
 
-    def accept(self, frame: Frame, epoch: int) -> None:
-        """Take a frame that came; those of earlier epochs are of no use any more."""
+    def accept(self, frame: Frame, epoch: int) -> bool:
+        """Take a frame that came; those of earlier epochs are of no use any more.
+
+        Returns whether it is a new one.
+        """
         self.confirm(frame.received)
         if frame.number <= self.n_received:
-            return  # sent again, to be sure
-        if frame.number != self.n_received + 1:
+            return False  # sent again, to be sure
+        may_skip = frame.epoch > self.newest_epoch
+        if frame.number != self.n_received + 1 and not may_skip:
             raise ProtocolError(
                 f"letter {self.n_received + 1} must come next, got {frame.number}"
             )
         self._forget_before(epoch)
         if len(self.inbox) >= MOST_AHEAD:
             raise ProtocolError(f"it is more than {MOST_AHEAD} letters ahead")
-        self.n_received += 1
+        self.n_received = frame.number
+        self.newest_epoch = max(self.newest_epoch, frame.epoch)
         if frame.epoch >= epoch:
             self.inbox.append(frame)
+        return True
 
     def take(self, tag: Tag, epoch: int) -> Array | None:
         """The values of the letter that must come next, if it has come.
@@ -138,6 +169,7 @@ class Link:
                 "All nodes must run the same version of dssfn."
             )
         self.inbox.popleft()
+        self.lost_since = self.last_heard  # it was of use
         return frame.values
 
     def _forget_before(self, epoch: int) -> None:
@@ -148,31 +180,68 @@ class Link:
         """Whether something was heard over a stream not long ago."""
         return self.stream is not None and now - self.last_heard < silence
 
+    def is_restarted(self, peer: Greeting) -> bool:
+        """Whether a peer, or this end, has lost what it knew since they last met."""
+        if self.peer_incarnation is None:
+            return False
+        is_same = peer.incarnation == self.peer_incarnation
+        return not (is_same and peer.knows in (self.incarnation, 0))
+
     def greet(self, peer: Greeting) -> bool:
         """Go on with a peer, or start anew; returns whether all must regroup."""
-        is_first = self.peer_incarnation is None
-        is_same = peer.incarnation == self.peer_incarnation
-        if is_first or (is_same and peer.knows in (self.incarnation, 0)):
+        must_regroup = self.is_restarted(peer)
+        if must_regroup:
+            self.n_sent = self.n_received = self.newest_epoch = 0
+            self.unconfirmed.clear()
+            self.inbox.clear()
+        else:
             self.confirm(peer.received if peer.knows == self.incarnation else 0)
-            self.peer_incarnation = peer.incarnation
-            return False
         self.peer_incarnation = peer.incarnation
-        self.n_sent = self.n_received = 0
-        self.unconfirmed.clear()
-        self.inbox.clear()
-        return True
+        return must_regroup
 
     def attach(self, stream: Stream, now: float) -> None:
         """Use a new stream from now on."""
         if self.stream:
             self.stream.end()
-        self.stream, self.last_heard = stream, now
-        self.goodbye, self.has_finished, self.gave_up = None, False, False
+        self.stream, self.last_heard, self.attached_at = stream, now, now
+        self.goodbye, self.trouble = None, ""
         self.account.n_connections += 1
 
-    def detach(self, stream: Stream, now: float) -> bool:
-        """A stream has ended; returns whether it was the one in use."""
+    def detach(self, stream: Stream, now: float, steady: float) -> bool:
+        """A stream has ended; returns whether it was the one in use.
+
+        A neighbour that comes and goes is as good as gone: only a stream that lasted
+        for `steady` seconds, or brought a letter, starts the wait for it anew.
+        """
         if self.stream is not stream:
             return False
-        self.stream, self.lost_since = None, now
+        self.stream, self.detached_at = None, now
+        if now - self.attached_at >= steady:
+            self.lost_since = now
         return True
+
+    @property
+    def has_left(self) -> bool:
+        """Whether it said that it will not come back by itself."""
+        return self.goodbye in (Reason.FINISHED, Reason.GAVE_UP)
+
+    @property
+    def last_words(self) -> str:
+        """Why it left, as it said; empty if it did not."""
+        if self.goodbye is None:
+            return ""
+        waited = self.goodbye is Reason.GAVE_UP and self.waiting_for
+        return self.goodbye.value + (f" for {', '.join(waited)}" if waited else "")
+
+    def described(self, seconds: float) -> str:
+        """The neighbour as one that is waited for, and what is known of it."""
+        if self.stream is None:
+            is_known = self.peer_incarnation is not None
+            state = "it is gone" if is_known else "it has not been here yet"
+            if self.trouble:
+                state += f" ({self.trouble})"
+        elif self.waiting_for:
+            state = f"it waits for {', '.join(self.waiting_for)}"
+        else:
+            state = "it is connected and busy"
+        return f"{self.name} for {seconds:.0f} s: {state}"

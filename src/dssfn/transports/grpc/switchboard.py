@@ -11,6 +11,12 @@ alive; a stream that is silent for three quarters of it, and for as long as a le
 take over a slow line, is taken for dead; a neighbour that is gone is waited for ten
 times as long. One that has left for good, or is out of step, has one deadline to come
 back as another process: whoever holds its key could have said so in its place.
+
+Limits. A neighbour may be faulty or hostile, so nothing that it does is free. It may
+start all nodes again a few times and then once in a deadline; if no further layer
+begins meanwhile, it is given up. Signs of life and repeated letters beyond their number
+are read slowly. What it says of itself is a number, a name of the plan, or one of a few
+reasons; no text of its own is ever shown.
 """
 
 from __future__ import annotations
@@ -20,12 +26,15 @@ import math
 import secrets
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from dssfn._typing import Array, NodeId
 from dssfn.errors import (
     AgreementError,
+    NumericalError,
     PeerTimeout,
     ProtocolError,
     Regroup,
@@ -34,15 +43,20 @@ from dssfn.errors import (
 from dssfn.transports.base import Letters, Tag
 from dssfn.transports.base import Link as Edge
 from dssfn.transports.grpc import exchange_pb2 as pb
-from dssfn.transports.grpc.link import Account, Greeting, Link, Stream
+from dssfn.transports.grpc.epochs import RESTARTS_IN_VAIN, Epochs
+from dssfn.transports.grpc.link import Account, Greeting, Letter, Link, Stream
+from dssfn.transports.grpc.pace import Budget, Tally
+from dssfn.transports.grpc.plans import Plans
+from dssfn.transports.grpc.reasons import Reason, Refusal, Refused
+from dssfn.transports.grpc.reception import AnotherPlan, Reception, Terms
 from dssfn.transports.grpc.wire import (
     ITEM,
     PROTOCOL,
-    Rules,
+    Frame,
     check_frame,
+    check_reason,
     decode,
     encode_frame,
-    printable,
 )
 
 log = logging.getLogger("dssfn.node")
@@ -51,9 +65,8 @@ BEATS = 4  # signs of life within the deadline
 SILENCE = 0.75  # of the deadline; a stream that is silent for longer is dead
 SLOWEST_LINE = 125_000  # bytes in a second; signs of life wait behind long letters
 PATIENCE = 10  # deadlines to wait for a neighbour that is gone
-# Restarts that a neighbour may know of and this node does not: any number, but no sum
-# of them leaves the 64 bits on the wire.
-EPOCHS_AHEAD = 2**32
+CHATTER = 64  # envelopes at once that are no new letter; then 32 in every deadline
+COMPLAINTS = 20  # deadlines between two lines about the same wait, at the most
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,36 +76,6 @@ class Neighbour:
     number: NodeId
     name: str
     address: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What both ends of a link must agree on before any letter.
-
-    Parameters
-    ----------
-    plan : bytes
-        Sent to every neighbour.
-    random : str
-        Digest of the random matrices.
-    differences : callable
-        From a neighbour's `plan` to all settings that differ: name, mine, theirs.
-    rules : Rules
-        What a frame may hold.
-    """
-
-    plan: bytes
-    random: str
-    differences: Callable[[bytes], Iterator[tuple[str, object, object]]]
-    rules: Rules
-
-
-class Refused(TransportError):
-    """This end does not talk to that one; `is_final` if trying again is of no use."""
-
-    def __init__(self, text: str, *, is_final: bool) -> None:
-        super().__init__(text)
-        self.is_final = is_final
 
 
 class Switchboard:
@@ -119,9 +102,10 @@ class Switchboard:
         self.name = name
         self.deadline = deadline
         self.patience = PATIENCE * deadline
-        self.epoch = 0  # that the training is in
-        self._wanted = 0  # the newest epoch that any neighbour is in
+        self.epochs = Epochs(deadline, terms.members)
         self._terms = terms
+        self.reception = Reception(name, [one.name for one in neighbours], terms)
+        self._plans = Plans(name, terms.members)
         self._incarnation = secrets.randbits(63) + 1
         now = time.monotonic()
         self._links = {
@@ -129,12 +113,15 @@ class Switchboard:
             for one in neighbours
         }
         self._by_name = {link.name: link for link in self._links.values()}
+        self._chatter = {j: Budget(CHATTER, deadline / 32) for j in self._links}
         self._changed = threading.Condition()
         self._failure: TransportError | None = None
         self._has_begun = False  # letters have come
         self.at = Tag(-1, -1, 0, ())  # the exchange that the training is in
         self._missing: tuple[str, ...] = ()
+        self._given_up: tuple[str, ...] = ()
         self._out_of_step: dict[NodeId, float] = {}  # neighbours, since when
+        self.tally = Tally(log, period=deadline)
 
     # For the training's thread.
 
@@ -145,6 +132,7 @@ class Switchboard:
         with self._changed:
             self._check()
             self.at = tag
+            self.epochs.reach(tag.layer)
             for (_, peer), values in letters.items():
                 self._post(self._links[peer], tag, values)
             began = time.monotonic()
@@ -153,11 +141,27 @@ class Switchboard:
             finally:
                 self._missing = ()
 
-    def join(self) -> int:
-        """Enter the newest epoch, after `Regroup`; returns its number."""
+    @property
+    def epoch(self) -> int:
+        """The epoch that the training is in."""
+        return self.epochs.current
+
+    def join(self) -> None:
+        """Enter the newest epoch, after `Regroup`."""
         with self._changed:
-            self.epoch = self._wanted
-            return self.epoch
+            is_one_too_many = self.epochs.enter()
+            for link in self._links.values():
+                link.enter(self.epoch)
+            cause = self.epochs.cause
+            log.info("starting again together, epoch %d: %s", self.epoch, cause)
+            if is_one_too_many:
+                name = self.epochs.raised_by
+                self._give_up(
+                    name,
+                    f"Node {name} has made all nodes start again {RESTARTS_IN_VAIN} "
+                    f"times without a further layer in between ({cause}). Find out "
+                    "why, then start this node again.",
+                )
 
     def accounts(self) -> dict[str, tuple[Account, bool]]:
         """What every link has carried, and whether it is up."""
@@ -168,15 +172,27 @@ class Switchboard:
             }
 
     def _post(self, link: Link, tag: Tag, values: Array) -> None:
-        run, number = self._terms.rules.run, link.n_sent + 1
-        frame = encode_frame(run, number, link.n_received, self.epoch, tag, values)
-        link.post(frame)
+        if not np.isfinite(values).all():
+            raise NumericalError(
+                f"What this node would send for {tag} is not finite. Its own data, or "
+                "numbers of a neighbour that are far too large, have led to that."
+            )
+        frame = encode_frame(
+            self._terms.rules.run,
+            link.n_sent + 1,
+            link.n_received,
+            self.epoch,
+            tag,
+            values,
+            self.epochs.restarted,
+        )
+        link.post(frame, self.epoch)
 
     def _collect(
         self, tag: Tag, expected: Collection[Edge], began: float
     ) -> dict[Edge, Array]:
         found: dict[Edge, Array] = {}
-        complained = began
+        complained, interval = began, self.deadline
         while True:
             self._check()
             now = time.monotonic()
@@ -188,14 +204,15 @@ class Switchboard:
                     link.account.seconds_waited += now - began
             missing = [self._links[e[0]] for e in expected if e not in found]
             if not missing:
-                self._has_begun = True
+                self._has_begun |= bool(found)
                 return found
             self._missing = tuple(link.name for link in missing)
             self._lose_patience(missing, began, now)
-            if now - complained >= self.deadline:
+            if now - complained >= interval:
                 complained = now
+                interval = min(2 * interval, COMPLAINTS * self.deadline)
                 for link in missing:
-                    log.warning("waiting for %s", _why(link, now - began))
+                    log.warning("waiting for %s", link.described(now - began))
             self._changed.wait(self.deadline / (2 * BEATS))
 
     def _take(self, link: Link, tag: Tag, now: float) -> Array | None:
@@ -217,24 +234,41 @@ class Switchboard:
     def _check(self) -> None:
         if self._failure:
             raise self._failure
-        if self._wanted > self.epoch:
-            raise Regroup(f"A node was restarted: epoch {self._wanted} begins.")
+        if self.epochs.newest > self.epoch:
+            raise Regroup(f"{self.epochs.cause}: epoch {self.epochs.newest} begins.")
 
     def _lose_patience(self, missing: list[Link], began: float, now: float) -> None:
         for link in missing:
             if link.stream is not None:
                 continue
-            has_left = link.has_finished or link.gave_up
-            if has_left and now - link.lost_since > self.deadline:
-                words = (link.goodbye or "").rstrip(".")
-                raise PeerTimeout(f"Node {link.name} has left: {words}.")
+            # Before all have met, somebody may still be starting the others.
+            has_left = link.has_left and math.isfinite(self.patience)
+            if has_left and now - link.detached_at > self.deadline:
+                self._give_up(
+                    link.name, f"Node {link.name} has left: {link.last_words}."
+                )
             away = now - max(link.lost_since, began)
             if away > self.patience:
-                raise PeerTimeout(
-                    f"Node {link.name} is gone for {away:.0f} s"
-                    + (f" ({link.goodbye})" if link.goodbye else "")
-                    + ". Start this node again when it is back."
+                came = "is gone" if link.peer_incarnation else "has not been here"
+                words = f" ({link.last_words})" if link.goodbye else ""
+                self._give_up(
+                    link.name,
+                    f"Node {link.name} {came} for {away:.0f} s{words}. Start this "
+                    "node again when it is back.",
                 )
+        self._check()
+
+    def _give_up(self, name: str, text: str) -> None:
+        self._given_up = (name,)
+        self._failure = PeerTimeout(text)
+
+    def farewell(self, reason: Reason) -> bytes:
+        """The last words to all neighbours."""
+        goodbye = pb.Goodbye(
+            reason=pb.Goodbye.Reason.Value(reason.name),
+            waiting_for=self._given_up if reason is Reason.GAVE_UP else (),
+        )
+        return bytes(pb.Envelope(goodbye=goodbye).SerializeToString())
 
     # For the streams' thread.
 
@@ -250,7 +284,9 @@ class Switchboard:
                 incarnation=self._incarnation,
                 knows=link.peer_incarnation or 0,
                 received=link.n_received,
-                epoch=self._wanted,
+                epoch=self.epochs.newest,
+                restarted=self.epochs.restarted,
+                agreeing=self._plans.agreeing(),
             )
         return bytes(pb.Envelope(hello=hello).SerializeToString())
 
@@ -271,91 +307,79 @@ class Switchboard:
         Refused
             If this is nobody to talk to.
         """
-        hello = self._checked_hello(data, names)
+        try:
+            hello = self.reception.check_hello(data, names)
+        except AnotherPlan as exc:
+            self._differ(exc)
+            raise
         with self._changed:
-            self._check_epoch(hello.epoch)
+            self.epochs.check(hello.epoch)
             link = self._by_name[hello.node]
             now = time.monotonic()
             is_same = hello.incarnation == link.peer_incarnation
             if not is_same and link.is_alive(now, SILENCE * self.deadline):
                 raise Refused(
                     f"{link.name} is connected already, as another process",
-                    is_final=False,
+                    Refusal.CONNECTED,
                 )
             greeting = Greeting(
                 hello.incarnation, hello.knows, hello.received, hello.epoch
             )
+            self._follow(link, greeting, hello.restarted, now)
             was_known = link.peer_incarnation is not None
             must_regroup = link.greet(greeting)
-            self._wanted = max(self._wanted, hello.epoch) + must_regroup
+            self._plans.agrees(link.name, hello.agreeing)
             link.attach(stream, now)
-            log.info(
-                "%s is %s",
-                link.name,
+            how = (
                 "restarted; all go back to the last layer that all have"
                 if must_regroup
                 else "back"
                 if was_known
-                else "connected",
+                else "connected"
             )
+            self.tally.note((link.name, how), logging.INFO, f"{link.name} is {how}")
             self._changed.notify_all()
             return link
 
-    def check_names(self, names: Collection[str]) -> None:
-        """Refuse a certificate that is no neighbour's, before anything is read."""
-        if not any(name in self._by_name for name in names):
-            shown = printable(", ".join(names)) or "nobody"
-            raise Refused(f"{shown} is no neighbour of {self.name}", is_final=True)
-
-    def _check_epoch(self, epoch: int) -> None:
-        if epoch > self._wanted + EPOCHS_AHEAD:
-            raise ProtocolError(f"epoch {epoch} cannot follow {self._wanted}")
-
-    def _checked_hello(self, data: bytes, names: Collection[str]) -> pb.Hello:
-        envelope = decode(data)
-        if envelope.WhichOneof("content") != "hello":
-            raise ProtocolError("it did not say hello first")
-        hello = envelope.hello
-        if hello.node not in names:
+    def _follow(self, link: Link, greeting: Greeting, of: str, now: float) -> None:
+        """Take part in a neighbour's epoch, or in a new one if it was restarted."""
+        is_restarted = link.is_restarted(greeting)
+        newest = max(self.epochs.newest, greeting.epoch) + is_restarted
+        if newest == self.epochs.newest:
+            return
+        if not self.epochs.may_rise(link.name, now):
             raise Refused(
-                f"it says to be {hello.node[:80]!r}, but its certificate is for "
-                f"{', '.join(names) or 'nobody'}",
-                is_final=True,
+                f"{link.name} makes all nodes start again too often; for now it is "
+                "not listened to",
+                Refusal.TOO_OFTEN,
             )
-        if hello.node not in self._by_name:
-            raise Refused(f"{hello.node} is no neighbour of {self.name}", is_final=True)
-        if not hello.incarnation:
-            raise ProtocolError("its hello has no incarnation")
-        for field, mine, theirs in self._disagreements(hello):
-            text = (
-                f"{self.name} and {hello.node} do not agree: `{printable(field)}` is "
-                f"{printable(repr(mine))} at {self.name} and "
-                f"{printable(repr(theirs))} at {hello.node}"
-            )
-            self.disagree(hello.node, text)
-            raise Refused(text, is_final=True)
-        return hello
+        self.epochs.rise(newest, link.name if is_restarted else of, link.name)
 
-    def _disagreements(self, hello: pb.Hello) -> Iterator[tuple[str, object, object]]:
-        if hello.protocol != PROTOCOL:
-            yield "protocol", PROTOCOL, hello.protocol
-        if hello.plan != self._terms.plan:
-            yield from self._terms.differences(hello.plan)
-        if hello.random != self._terms.random:
-            yield "digest of the random matrices", self._terms.random, hello.random
-
-    def disagree(self, name: str, text: str) -> None:
-        """Stop the training, unless it has begun or that neighbour agreed before."""
+    def _differ(self, exc: AnotherPlan) -> None:
+        """Note a neighbour with another plan; stop if this node's is the odd one."""
+        hello = exc.hello
         with self._changed:
-            has_agreed = self._by_name[name].peer_incarnation is not None
-            if not self._has_begun and not has_agreed:
+            link = self._by_name[hello.node]
+            link.trouble = "it follows another plan"
+            if self._has_begun or link.peer_incarnation is not None:
+                return  # it agreed before
+            plan = b"%d %s %s" % (hello.protocol, hello.random.encode(), hello.plan)
+            self._plans.differs(link.name, plan, hello.agreeing)
+            others = self._plans.majority()
+            if others:
                 self._failure = AgreementError(
-                    f"{text}. Give all nodes the same plan file and version of dssfn."
+                    f"{exc}. {len(others)} of {len(self._terms.members)} nodes follow "
+                    f"another plan than this one ({', '.join(others)}). Give this node "
+                    "the same plan file and version of dssfn."
                 )
                 self._changed.notify_all()
 
-    def receive(self, link: Link, stream: Stream, data: bytes) -> bool:
-        """Take what came over a link; returns False after the last words."""
+    def receive(self, link: Link, stream: Stream, data: bytes) -> float | None:
+        """Take what came over a link.
+
+        Returns how many seconds to wait before more is read, 0 unless it is a flood;
+        None after the last words.
+        """
         envelope = decode(data)
         kind = envelope.WhichOneof("content")
         frame = None
@@ -363,35 +387,51 @@ class Switchboard:
             frame = check_frame(envelope.frame, self._terms.rules)
         with self._changed:
             if link.stream is not stream:
-                return False  # words of a process that was restarted meanwhile
-            link.last_heard = time.monotonic()
+                return None  # words of a process that was restarted meanwhile
+            now = link.last_heard = time.monotonic()
             link.account.bytes_received += len(data)
             if frame is not None:
-                self._check_epoch(frame.epoch)
-                newest = max(self._wanted, frame.epoch)
-                link.accept(frame, newest)
-                self._wanted = newest
-                self._changed.notify_all()
+                if self._accept(link, frame, now):
+                    return 0.0
             elif kind == "status":
-                link.confirm(envelope.status.received)
-                some = envelope.status.waiting_for[:8]
-                link.waiting_for = tuple(map(printable, some))
+                self._heed(link, envelope.status)
             elif kind == "goodbye":
-                reason = envelope.goodbye.reason
-                link.goodbye = printable(envelope.goodbye.text)
-                link.has_finished = reason == pb.Goodbye.FINISHED
-                link.gave_up = reason == pb.Goodbye.GAVE_UP
-                return False
+                link.goodbye = check_reason(envelope.goodbye)
+                link.waiting_for = self._members(envelope.goodbye.waiting_for)
+                return None
             else:
                 raise ProtocolError("it said hello twice")
-        return True
+            chatter = self._chatter[link.peer]
+            return 0.0 if chatter.spend(now) else chatter.pause
 
-    def next_letter(self, link: Link, number: int) -> tuple[int, bytes] | None:
+    def _accept(self, link: Link, frame: Frame, now: float) -> bool:
+        self.epochs.check(frame.epoch)
+        is_newer = frame.epoch > self.epochs.newest
+        if is_newer and not self.epochs.may_rise(link.name, now):
+            raise ProtocolError("it makes all nodes start again too often")
+        is_new = link.accept(frame, max(self.epochs.newest, frame.epoch))
+        if is_newer:
+            self.epochs.rise(frame.epoch, frame.restarted, link.name)
+        if is_new:
+            self._changed.notify_all()
+        return is_new
+
+    def _heed(self, link: Link, status: pb.Status) -> None:
+        link.confirm(status.received)
+        link.waiting_for = self._members(status.waiting_for)
+        if not self._has_begun:
+            self._plans.agrees(link.name, status.agreeing)
+
+    def _members(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Those of some names that the plan knows: no other text is ever shown."""
+        return tuple(name for name in names if name in self._terms.members)[:8]
+
+    def next_letter(self, link: Link, number: int) -> Letter | None:
         """The first letter after a number that must be sent."""
         with self._changed:
             found = link.after(number)
             if found:
-                link.account.bytes_sent += len(found[1])
+                link.account.bytes_sent += len(found.frame)
             return found
 
     def status(self, link: Link) -> bytes:
@@ -402,6 +442,7 @@ class Switchboard:
                 layer=self.at.layer,
                 step=self.at.step,
                 waiting_for=self._missing,
+                agreeing=() if self._has_begun else self._plans.agreeing(),
             )
         return bytes(pb.Envelope(status=status).SerializeToString())
 
@@ -415,17 +456,16 @@ class Switchboard:
     def ended(self, link: Link, stream: Stream, why: str) -> None:
         """A stream is no more."""
         with self._changed:
-            if link.detach(stream, time.monotonic()):
-                level = logging.INFO if link.has_finished else logging.WARNING
-                log.log(level, "%s is gone: %s", link.name, link.goodbye or why)
-                self._changed.notify_all()
+            if not link.detach(stream, time.monotonic(), steady=self.deadline):
+                return
+            if link.goodbye is Reason.FINISHED:
+                log.info("%s has finished", link.name)
+            else:
+                text = f"{link.name} is gone: {link.last_words or why}"
+                self.tally.note((link.name, "gone"), logging.WARNING, text)
+            self._changed.notify_all()
 
-
-def _why(link: Link, seconds: float) -> str:
-    """A neighbour that is waited for, and what is known of it."""
-    if link.stream is None:
-        return f"{link.name} for {seconds:.0f} s: it is gone"
-    if link.waiting_for:
-        others = ", ".join(link.waiting_for)
-        return f"{link.name} for {seconds:.0f} s: it waits for {others}"
-    return f"{link.name} for {seconds:.0f} s: it is connected and busy"
+    def hindered(self, name: str, trouble: str) -> None:
+        """Note what keeps a neighbour from being connected, for those who wait."""
+        with self._changed:
+            self._by_name[name].trouble = trouble

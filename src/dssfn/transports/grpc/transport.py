@@ -16,15 +16,13 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from dssfn.errors import ProtocolError, TransportError
-from dssfn.transports.grpc import exchange_pb2 as pb
 from dssfn.transports.grpc.link import Link
-from dssfn.transports.grpc.switchboard import (
-    BEATS,
-    Neighbour,
-    Refused,
-    Switchboard,
-    Terms,
-)
+from dssfn.transports.grpc.pace import Budget
+from dssfn.transports.grpc.reasons import Reason, Refusal, Refused
+from dssfn.transports.grpc.reception import Terms
+from dssfn.transports.grpc.switchboard import BEATS, Neighbour, Switchboard
+from dssfn.transports.grpc.troubles import DIALLING, likely_cause
+from dssfn.transports.grpc.wire import excerpt
 
 try:
     import grpc
@@ -40,10 +38,20 @@ SERVICE, METHOD = "dssfn.v1.Exchange", "Link"
 FIRST_PAUSE = 0.05  # seconds before a stream is dialled again; then twice as long
 HANDSHAKE = 10.0  # seconds for a stranger to say who it is, on any machine
 STRANGERS = 256  # connections beside the neighbours', so that files can be opened
-REASONS = {
-    "finished": pb.Goodbye.FINISHED,
-    "stopped": pb.Goodbye.STOPPED,
-    "gave up": pb.Goodbye.GAVE_UP,
+STREAMS = 4  # at once over one connection; a neighbour needs one, or two for a moment
+# Calls that are answered at once, for every neighbour and for all others together; then
+# 64 in every deadline. More of them are kept waiting for a moment each, so that a flood
+# costs little; not too many at once, so that neighbours find a place.
+CALLS, KEPT_WAITING, MOMENT = 64, 32, 0.05
+CODES = {
+    Refusal.NO_NEIGHBOUR: grpc.StatusCode.PERMISSION_DENIED,
+    Refusal.ANOTHER_NAME: grpc.StatusCode.PERMISSION_DENIED,
+    Refusal.ANOTHER_PLAN: grpc.StatusCode.FAILED_PRECONDITION,
+    Refusal.CONNECTED: grpc.StatusCode.UNAVAILABLE,
+    Refusal.TOO_OFTEN: grpc.StatusCode.RESOURCE_EXHAUSTED,
+    Refusal.PROTOCOL: grpc.StatusCode.INVALID_ARGUMENT,
+    Refusal.LATE: grpc.StatusCode.DEADLINE_EXCEEDED,
+    Refusal.FAULT: grpc.StatusCode.INTERNAL,
 }
 
 
@@ -132,24 +140,24 @@ class GrpcTransport(Switchboard):
         self._tasks: set[asyncio.Task[None]] = set()
         self._streams: dict[_Stream, Link] = {}
         self._last_words: bytes | None = None
+        self._calls: dict[str, Budget] = {}
+        self._n_kept_waiting = 0
         self._thread = threading.Thread(
             target=self._loop.run_forever, name="dssfn-streams", daemon=True
         )
         self._thread.start()
         self._call(self._start())
 
-    def close(self, reason: str = "stopped", text: str = "") -> None:
+    def close(self, reason: Reason = Reason.STOPPED) -> None:
         """Say goodbye to all neighbours and end all streams.
 
         Parameters
         ----------
-        reason : {"finished", "stopped", "gave up"}
-        text : str
-            For people at the other nodes.
+        reason : Reason
+            All that the others are told.
         """
         if self._thread.is_alive():
-            goodbye = pb.Goodbye(reason=REASONS[reason], text=text or reason)
-            self._last_words = pb.Envelope(goodbye=goodbye).SerializeToString()
+            self._last_words = self.farewell(reason)
             self._call(self._stop())
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
@@ -174,9 +182,10 @@ class GrpcTransport(Switchboard):
                 ("grpc.server_handshake_timeout_ms", time_to_speak),
                 ("grpc.max_connection_idle_ms", time_to_speak),
                 ("grpc.max_allowed_incoming_connections", n_neighbours + STRANGERS),
+                ("grpc.max_concurrent_streams", STREAMS),
             ],
             # A few more than neighbours, so that strangers cannot take up memory.
-            maximum_concurrent_rpcs=4 * n_neighbours + 8,
+            maximum_concurrent_rpcs=STREAMS * n_neighbours + 8 + KEPT_WAITING,
         )
         handler = grpc.stream_stream_rpc_method_handler(self._answer)
         server.add_generic_rpc_handlers(
@@ -226,9 +235,9 @@ class GrpcTransport(Switchboard):
             try:
                 await self._dial(neighbour, address)
             except Refused as exc:
-                log.error("%s", exc)
+                self._note_refusal(neighbour.name, logging.ERROR, str(exc))
             except (grpc.aio.AioRpcError, TransportError, TimeoutError) as exc:
-                log.debug("%s at %s: %s", neighbour.name, address, _text(exc))
+                self._note_trouble(neighbour.name, address, _text(exc))
             except (Exception, asyncio.CancelledError) as exc:
                 # gRPC also cancels, and fails in ways of its own. Whatever it was, a
                 # neighbour that is dialled no more would be lost for good.
@@ -267,13 +276,22 @@ class GrpcTransport(Switchboard):
                 await call.done_writing()
 
     def _raise_if_refused(self, name: str, exc: grpc.aio.AioRpcError) -> None:
-        if exc.code() is grpc.StatusCode.FAILED_PRECONDITION:
-            self.disagree(name, exc.details() or "")
-        if exc.code() in (
-            grpc.StatusCode.FAILED_PRECONDITION,
-            grpc.StatusCode.PERMISSION_DENIED,
-        ):
-            raise Refused(exc.details() or "refused", is_final=True) from exc
+        """Say in words of this end why the other one refuses; its own are not shown."""
+        for refusal, code in CODES.items():
+            if exc.code() is code and exc.details() == refusal.value:
+                raise Refused(f"{name} refuses this node: {refusal.value}", refusal)
+
+    def _note_refusal(self, who: str, level: int, text: str) -> None:
+        self.tally.note((who, "refused"), level, text)
+
+    def _note_trouble(self, name: str, address: str, text: str) -> None:
+        """Tell once in a while why a neighbour cannot be reached, if that is known."""
+        log.debug("%s at %s: %s", name, address, text)
+        sign, meaning = likely_cause(text, DIALLING)
+        self.hindered(name, f"{address}: {meaning or text.rpartition(': ')[2]}")
+        if sign:
+            line = f"{name} cannot be reached at {address}: {meaning} ({text})"
+            self.tally.note((name, sign), logging.ERROR, line)
 
     # The other end dials.
 
@@ -281,7 +299,8 @@ class GrpcTransport(Switchboard):
         stream = _Stream(context.read, context.write, self._loop)
         names = [name.decode() for name in context.auth_context().get("peer_dns", ())]
         try:
-            self.check_names(names)
+            await self._slow_down(names)
+            self.reception.check_names(names)
             # Apart from the first write: gRPC cannot end a call if that is cancelled.
             await context.send_initial_metadata(())
             async with asyncio.timeout(max(1.0, self.deadline / 2)):
@@ -289,15 +308,41 @@ class GrpcTransport(Switchboard):
             if data is None:
                 return
             link = self.greet(data, names, stream)
-        except (TransportError, TimeoutError) as exc:
-            log.warning(
-                "refused %s from %s: %s",
-                " ".join(names) or "somebody",
-                context.peer(),
-                _text(exc),
-            )
-            await context.abort(_code(exc), _text(exc))
+        except Exception as exc:
+            # Whatever it was: gRPC would send an exception's text to the other end.
+            await self._turn_away(context, stream, names, exc)
         await self._carry(stream, link, self.hello(link.name))
+
+    def _neighbour_among(self, names: Sequence[str]) -> str:
+        """The neighbour who calls; nothing for all others."""
+        neighbours = self.reception.neighbours
+        return next((name for name in names if name in neighbours), "")
+
+    async def _slow_down(self, names: Sequence[str]) -> None:
+        """Keep a caller waiting that calls too often."""
+        who = self._neighbour_among(names)
+        budget = self._calls.setdefault(who, Budget(CALLS, self.deadline / CALLS))
+        if budget.spend(self._loop.time()) or self._n_kept_waiting >= KEPT_WAITING:
+            return
+        self._n_kept_waiting += 1
+        try:
+            await asyncio.sleep(MOMENT)
+        finally:
+            self._n_kept_waiting -= 1
+
+    async def _turn_away(
+        self, context: Any, stream: _Stream, names: Sequence[str], exc: Exception
+    ) -> None:
+        """Log why a caller is refused, and tell it one of a few words."""
+        who = self._neighbour_among(names)
+        shown = excerpt(" ".join(names)) or "somebody"
+        text = f"refused {shown} from {context.peer()}: {_text(exc)}"
+        refusal = _refusal(exc)
+        self.tally.note((who, refusal), logging.WARNING, text)
+        if refusal is Refusal.ANOTHER_PLAN:
+            # It finds the difference itself.
+            await stream.write(self.hello(who))
+        await context.abort(CODES[refusal], refusal.value)
 
     # Both ends.
 
@@ -335,8 +380,11 @@ class GrpcTransport(Switchboard):
 
     async def _read(self, stream: _Stream, link: Link) -> None:
         while (data := await stream.receive()) is not None:
-            if not self.receive(link, stream, data):
+            pause = self.receive(link, stream, data)
+            if pause is None:
                 return
+            if pause:
+                await asyncio.sleep(pause)
 
     async def _write(
         self, stream: _Stream, link: Link, first: tuple[bytes, ...]
@@ -347,8 +395,8 @@ class GrpcTransport(Switchboard):
         number = 0
         while True:
             while letter := self.next_letter(link, number):
-                number = letter[0]
-                await stream.write(letter[1])
+                number = letter.number
+                await stream.write(letter.frame)
             if stream.is_due:
                 stream.is_due = False
                 await stream.write(self.status(link))
@@ -367,19 +415,12 @@ class GrpcTransport(Switchboard):
             stream.more.set()
 
 
-def _code(exc: Exception | None) -> grpc.StatusCode:
+def _refusal(exc: Exception) -> Refusal:
     if isinstance(exc, Refused):
-        if not exc.is_final:
-            return grpc.StatusCode.UNAVAILABLE
-        agreed = "do not agree" in str(exc)
-        return (
-            grpc.StatusCode.FAILED_PRECONDITION
-            if agreed
-            else grpc.StatusCode.PERMISSION_DENIED
-        )
+        return exc.refusal
     if isinstance(exc, ProtocolError):
-        return grpc.StatusCode.INVALID_ARGUMENT
-    return grpc.StatusCode.DEADLINE_EXCEEDED
+        return Refusal.PROTOCOL
+    return Refusal.LATE if isinstance(exc, TimeoutError) else Refusal.FAULT
 
 
 def _text(exc: BaseException | None) -> str:

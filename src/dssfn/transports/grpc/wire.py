@@ -13,12 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 from google.protobuf.message import DecodeError
 
+from dssfn._plain_text import printable
 from dssfn._typing import Array
 from dssfn.errors import ProtocolError
 from dssfn.transports.base import Tag
 from dssfn.transports.grpc import exchange_pb2 as pb
+from dssfn.transports.grpc.reasons import Reason
 
-PROTOCOL = 1
+PROTOCOL = 2
 DTYPE = "<f8"
 ITEM = 8  # bytes
 OVERHEAD = 4096  # of a frame beside its values, at the most
@@ -36,6 +38,7 @@ class Frame:
     epoch: int
     tag: Tag
     values: Array
+    restarted: str = ""  # the node for which its epoch began
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,13 @@ class Rules:
 
 
 def encode_frame(
-    run: int, number: int, received: int, epoch: int, tag: Tag, values: Array
+    run: int,
+    number: int,
+    received: int,
+    epoch: int,
+    tag: Tag,
+    values: Array,
+    restarted: str = "",
 ) -> bytes:
     """An envelope with a letter."""
     data = np.asarray(values, dtype=DTYPE).tobytes()
@@ -79,6 +88,7 @@ def encode_frame(
         dtype=DTYPE,
         checksum=zlib.crc32(data),
         values=data,
+        restarted=restarted,
     )
     return bytes(pb.Envelope(frame=frame).SerializeToString())
 
@@ -117,13 +127,22 @@ def check_frame(frame: pb.Frame, rules: Rules) -> Frame:
         values = values.astype(np.float64)
     _demand(bool(np.isfinite(values).all()), "values", "finite numbers", "others")
     tag = Tag(frame.layer, frame.step, frame.round, shape)
-    return Frame(frame.number, frame.received, frame.epoch, tag, values)
+    return Frame(
+        frame.number, frame.received, frame.epoch, tag, values, frame.restarted
+    )
 
 
-def printable(text: str) -> str:
+def check_reason(goodbye: pb.Goodbye) -> Reason:
+    """Why a neighbour leaves; a later version may know more reasons than this one."""
+    if goodbye.reason not in pb.Goodbye.Reason.values():
+        return Reason.UNKNOWN
+    return Reason[pb.Goodbye.Reason.Name(goodbye.reason)]
+
+
+def excerpt(text: str) -> str:
     """Somebody's words, for a log: not too long, and in one line."""
     shown = text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + ".."
-    return "".join(one if one.isprintable() else "?" for one in shown)
+    return printable(shown)
 
 
 def _demand(kept: bool, field: str, rule: object, came: object) -> None:

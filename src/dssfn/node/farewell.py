@@ -1,0 +1,78 @@
+"""How a node leaves: what the others are told, and what its operator reads.
+
+An error's text may hold a value, a label or a path, so it never leaves the node. The
+others are told of what kind it is.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dssfn.errors import (
+    AgreementError,
+    DataError,
+    IdentityError,
+    InputError,
+    NumericalError,
+    PeerTimeout,
+    TransportError,
+)
+from dssfn.node.runtime import NodeTraining
+from dssfn.transports.grpc import Reason
+
+log = logging.getLogger("dssfn.node")
+
+# The first kind that fits counts.
+KINDS: tuple[tuple[type[BaseException], Reason], ...] = (
+    (KeyboardInterrupt, Reason.STOPPED),
+    (SystemExit, Reason.STOPPED),
+    (PeerTimeout, Reason.GAVE_UP),
+    (AgreementError, Reason.PLAN),
+    (TransportError, Reason.NETWORK),
+    (DataError, Reason.DATA),
+    (IdentityError, Reason.IDENTITY),
+    (InputError, Reason.PLAN),
+    (NumericalError, Reason.NUMBERS),
+    (ArithmeticError, Reason.NUMBERS),
+    (MemoryError, Reason.MEMORY),
+    (OSError, Reason.DISK),
+)
+
+
+def reason_of(exc: BaseException) -> Reason:
+    """The kind of an error, which is all that other nodes learn of it.
+
+    >>> reason_of(DataError("`age` must be a number, got 'Jane Doe'.")).name
+    'DATA'
+    """
+    kinds = (reason for kind, reason in KINDS if isinstance(exc, kind))
+    return next(kinds, Reason.FAULT)
+
+
+@contextmanager
+def farewell(training: NodeTraining, node: Path) -> Iterator[None]:
+    """Leave the others with a reason, and the operator with the way to go on."""
+    try:
+        yield
+    except BaseException as exc:
+        reason = reason_of(exc)
+        training.transport.close(reason)
+        if reason is Reason.STOPPED:
+            log.error("stopped. %s", _how_to_go_on(training, node))
+        elif reason is Reason.GAVE_UP:
+            log.error("%s", _how_to_go_on(training, node))
+        else:
+            log.error("%s (the others are told: %s)", exc, reason.value)
+        raise
+    training.transport.close(Reason.FINISHED)
+
+
+def _how_to_go_on(training: NodeTraining, node: Path) -> str:
+    solved = len(training.furthest.outputs) if training.furthest else 0
+    return (
+        f"{solved} of {training.plan.n_layers + 1} layers are saved; "
+        f"to go on from there: dssfn node run {node}"
+    )

@@ -1,0 +1,85 @@
+"""Epochs: how often, and for whom, all nodes start again together.
+
+How this works. A process that was restarted has lost what it knew, so its neighbours
+raise the epoch, every node that hears of a newer epoch follows, and all go back to the
+last layer that they share. A faulty or hostile neighbour could ask for that all the
+time. So each neighbour has a budget: a few new starts at once, then one in every
+deadline. What goes beyond it is refused until the budget allows it. Who makes all
+others start again and again, without a further layer ever beginning, is given up by
+name.
+
+This module is bookkeeping alone; whoever calls it holds the lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from dssfn.errors import ProtocolError
+from dssfn.transports.grpc.pace import Budget
+
+# Restarts that a neighbour may know of and this node does not: any number, but no sum
+# of them leaves the 64 bits on the wire.
+EPOCHS_AHEAD = 2**32
+# New starts that a neighbour may ask for at once. A single restart can raise the epoch
+# once for each neighbour that notices it.
+RESTARTS = 8
+RESTARTS_IN_VAIN = 10  # new starts for one neighbour without a further layer
+
+
+@dataclass(slots=True)
+class Epochs:
+    """The epoch that the training is in, and the newest one.
+
+    Parameters
+    ----------
+    deadline : float
+        The round deadline in seconds.
+    members : collection of str
+        The names of all nodes.
+    """
+
+    deadline: float
+    members: Collection[str]
+    current: int = 0  # that the training is in
+    newest: int = 0  # that any neighbour is in
+    restarted: str = ""  # the node for which the newest began
+    raised_by: str = ""  # the neighbour who told of it
+    furthest: int = -1  # the last layer that ever began
+    budgets: dict[str, Budget] = field(default_factory=dict)
+    in_vain: dict[str, int] = field(default_factory=dict)
+
+    def check(self, epoch: int) -> None:
+        """Refuse an epoch that nobody can have reached."""
+        if epoch > self.newest + EPOCHS_AHEAD:
+            raise ProtocolError(f"epoch {epoch} cannot follow {self.newest}")
+
+    def may_rise(self, neighbour: str, now: float) -> bool:
+        """Whether a neighbour may raise the epoch once more."""
+        budget = self.budgets.setdefault(neighbour, Budget(RESTARTS, self.deadline))
+        return budget.spend(now)
+
+    def rise(self, epoch: int, restarted: str, neighbour: str) -> None:
+        """Begin a new epoch for a node that was restarted, as a neighbour says."""
+        is_known = restarted in self.members
+        self.restarted = restarted if is_known else neighbour
+        self.newest, self.raised_by = epoch, neighbour
+
+    def enter(self) -> bool:
+        """Go on in the newest epoch; returns whether it is one too many."""
+        self.current = self.newest
+        self.in_vain[self.raised_by] = self.in_vain.get(self.raised_by, 0) + 1
+        return self.in_vain[self.raised_by] > RESTARTS_IN_VAIN
+
+    def reach(self, layer: int) -> None:
+        """A layer begins; if it never did before, all restarts were worth it."""
+        if layer > self.furthest:
+            self.furthest = layer
+            self.in_vain.clear()
+
+    @property
+    def cause(self) -> str:
+        """For whom the newest epoch began, and who says so."""
+        said = "" if self.restarted == self.raised_by else f", as {self.raised_by} says"
+        return f"{self.restarted} was restarted{said}"

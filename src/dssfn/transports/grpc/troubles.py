@@ -1,0 +1,38 @@
+"""What TLS and gRPC say when a connection fails, and what that most likely means."""
+
+from __future__ import annotations
+
+# Of a neighbour that this node dials.
+DIALLING = {
+    "CERTIFICATE_VERIFY_FAILED": "its certificate is not one that this node's "
+    "`authorities` file vouches for, or is out of date",
+    "Hostname Verification": "who answers there has another node's certificate; is "
+    "the address right?",
+    "Socket closed": "the connection was closed during the TLS handshake. Most likely "
+    "its `authorities` file does not vouch for this node's certificate",
+    "handshake": "what answers there does not speak TLS as a node does",
+}
+# Of somebody who dials this node; gRPC does not tell who it was.
+ANSWERING = {
+    "unable to get local issuer certificate": "it is signed by no authority in this "
+    "node's `authorities` file. If a neighbour stays away, compare that file with its "
+    "own",
+    "self-signed certificate": "it is signed by no authority in this node's "
+    "`authorities` file",
+    "certificate has expired": "it must be renewed, or a clock is wrong",
+    "certificate is not yet valid": "a clock is wrong",
+    "unknown ca": "the other end's `authorities` file does not vouch for this node's "
+    "certificate. Compare it with this node's",
+}
+
+
+def likely_cause(text: str, causes: dict[str, str]) -> tuple[str, str]:
+    """The first sign that is found in an error's text, and what it means.
+
+    Both are empty if none is found.
+
+    >>> likely_cause("certificate has expired", ANSWERING)[1]
+    'it must be renewed, or a clock is wrong'
+    """
+    found = (item for item in causes.items() if item[0] in text)
+    return next(found, ("", ""))
