@@ -117,7 +117,7 @@ def consensus() -> Iterator[Claim]:
 
 def paper_traffic(n_features: int, n_classes: int) -> tuple[int, int]:
     """Rounds and numbers of the paper's scheme: K = 100, gossip to 1e-10."""
-    plan = Plan(n_features=n_features, classes=tuple(range(n_classes)))
+    plan = Plan(n_features=n_features, classes=tuple(range(n_classes)), bias=0.0)
     ring = build_topology("circular", 20, degree=4)
     B = Gossip(ring, gossip_rounds(ring, 1e-10)).n_rounds
     sizes = [n_classes * plan.inputs_of(layer) for layer in range(plan.n_layers + 1)]

@@ -148,7 +148,8 @@ def training_row(rng: np.random.Generator) -> Row:
     X = rng.normal(size=(P, M * per_node))
     T = one_hot(rng.integers(Q, size=M * per_node), Q)
     shards = [Shard(X[:, m::M].copy(), T[:, m::M].copy()) for m in range(M)]
-    plan = Plan(n_features=P, classes=tuple(range(Q)), n_layers=n_layers, width=WIDTH)
+    sizes = {"n_features": P, "n_layers": n_layers, "width": WIDTH}
+    plan = Plan(classes=tuple(range(Q)), bias=0.0, **sizes)  # the products' shapes
     ring = build_topology("circular", M, degree=4)
     inputs = [np.ascontiguousarray(X)] + [rng.normal(size=(N, M * per_node))] * (
         n_layers - 1

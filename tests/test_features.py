@@ -29,6 +29,7 @@ def some_shards(*sizes):
 
 def some_plan(**settings):
     base = {"n_features": 6, "classes": (0, 1, 2), "n_layers": 3, "width": 40}
+    base |= {"gain": 1.0, "bias": 0.0}
     return Plan(**base | settings)
 
 

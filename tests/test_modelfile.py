@@ -93,6 +93,17 @@ def test_an_unknown_setting_is_named(path):
         load_network(path)
 
 
+@pytest.mark.parametrize("name", ["gain", "bias", "tol"])
+def test_a_setting_that_was_left_out_is_not_made_up(path, name):
+    plan = header(path)["plan"]
+    del plan[name]
+    save_file(
+        load_file(path), path, {"dssfn": json.dumps(header(path) | {"plan": plan})}
+    )
+    with pytest.raises(ModelFileError, match=f"lacks the setting `{name}`"):
+        load_network(path)
+
+
 def test_a_setting_out_of_range_is_named(path):
     rewrite(path, plan={"width": 0})
     with pytest.raises(ModelFileError, match="width"):

@@ -13,7 +13,8 @@ from tests.strategies import seeds
 
 def network(seed=0, *, P=3, L=2, width=8, gain=1.0):
     rng = np.random.default_rng(seed)
-    plan = Plan(n_features=P, classes=("a", "b"), n_layers=L, width=width, gain=gain)
+    sizes = {"n_features": P, "n_layers": L, "width": width}
+    plan = Plan(classes=("a", "b"), gain=gain, bias=0.0, **sizes)
     outputs = tuple(rng.normal(size=(2, plan.inputs_of(l))) for l in range(L + 1))
     return Network(plan, outputs, rng.normal(size=P), rng.uniform(0.5, 2, P))
 

@@ -30,7 +30,8 @@ ALONE = build_topology("complete", 1)
 def plan_for(shards, **settings):
     Q = len(shards[0].T)
     base = {"n_features": len(shards[0].X), "classes": tuple(range(Q))}
-    return Plan(**base | {"n_layers": 3, "width": 15, "tol": 1e-12} | settings)
+    base |= {"n_layers": 3, "width": 15, "gain": 1.0, "bias": 0.0}  # as in the paper
+    return Plan(**base | settings)
 
 
 def relative(A, B):
@@ -112,7 +113,8 @@ def test_admm_solves_one_layer_to_the_exact_answer():
     for radius_scale in (0.05, 1.0, 100.0):
         plan = Plan(
             n_features=6, classes=(0, 1), n_layers=0, alpha=radius_scale,
-            standardize=False, solver="admm", n_iter=400, mu_input=0.1, tol=1e-13,
+            standardize=False, bias=0.0, solver="admm", n_iter=400, mu_input=0.1,
+            tol=1e-13,
         )  # fmt: skip
         O = simulate(shards, plan, build_topology("path", 5)).networks[3].output
         exact = solve_ball(Y @ Y.T, T @ Y.T, plan.radius)
@@ -138,7 +140,7 @@ def test_admm_follows_the_papers_iteration_step_by_step():
         Lam = [lam + o - Z for o, lam in zip(O, Lam, strict=True)]
     plan = Plan(
         n_features=4, classes=(0, 1), n_layers=0, alpha=radius / 2, solver="admm",
-        standardize=False, n_iter=K, mu_input=mu,
+        standardize=False, bias=0.0, n_iter=K, mu_input=mu,
     )  # fmt: skip
     shards = [Shard(y, t) for y, t in zip(Y, T, strict=True)]
     result = simulate(shards, plan, build_topology("complete", 3))
@@ -262,7 +264,7 @@ def test_agreed_scaling_is_that_of_the_pooled_data():
 
 def in_one_place_and_apart(X, codes, n_nodes, **settings):
     Q = codes.max() + 1
-    plan = Plan(n_features=len(X), classes=tuple(range(Q)), tol=1e-12, **settings)
+    plan = Plan(n_features=len(X), classes=tuple(range(Q)), **settings)
     together = simulate([Shard(X, one_hot(codes, Q))], plan, ALONE)
     shards = [
         Shard(X[:, m::n_nodes], one_hot(codes[m::n_nodes], Q)) for m in range(n_nodes)

@@ -25,6 +25,9 @@ SCHEMES = ("auto", "gossip", "chebyshev", "exact", "tree")
 class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The settings of one training, equal on every node.
 
+    What is left out has the same default here, in a plan file, in the estimators and on
+    the command line.
+
     Parameters
     ----------
     n_features : int
@@ -95,9 +98,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     n_layers: int = 20
     width: int = 1000
     alpha: float = 2.0
-    gain: float = 1.0
+    gain: float = 3.0
     standardize: bool = True
-    bias: float = 0.0
+    bias: float = 3.0
     precision: str = "float64"
     solver: str = "auto"
     accuracy: float = 1e-8
@@ -111,7 +114,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     balance_mu: bool = False
     residual_tol: float | None = None
     consensus: str = "auto"
-    tol: float = 1e-10
+    tol: float = 1e-12
     n_rounds: int | None = None
     latency: float = 0.02
     bandwidth: float = 1e9

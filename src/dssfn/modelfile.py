@@ -118,16 +118,28 @@ def _read_header(path: Path, metadata: dict[str, str]) -> _Header:
                 f"`{path}` has format version {version}; this dssfn reads up to "
                 f"version {VERSION}. Update dssfn to read it."
             )
-        return msgspec.json.decode(text, type=_Header)
+        header = msgspec.json.decode(text, type=_Header)
+        _check_complete(path, msgspec.json.decode(text)["plan"])
+        return header
     # msgspec lets the last one through, for lists in lists in lists.
     except (msgspec.DecodeError, RecursionError) as exc:
         raise ModelFileError(f"`{path}` holds unusable settings: {exc}") from exc
 
 
+def _check_complete(path: Path, plan: dict[str, Any]) -> None:
+    """Refuse a plan with gaps: a default of today is not what the model was made by."""
+    for name in Plan.__struct_fields__:
+        if name not in plan:
+            raise ModelFileError(
+                f"`{path}` lacks the setting `{name}`, so another version of dssfn "
+                "wrote it. Read it with that version, or train again."
+            )
+
+
 def tensor_shapes(plan: Plan, n_solved: int | None = None) -> dict[str, Shape]:
     """Names and shapes of all learned numbers, or of those of the first layers.
 
-    >>> tensor_shapes(Plan(n_features=3, classes=(0, 1), n_layers=0))
+    >>> tensor_shapes(Plan(n_features=3, classes=(0, 1), n_layers=0, bias=0.0))
     {'O.0': (2, 3), 'shift': (3,), 'scale': (3,)}
     """
     P, Q = plan.n_features, plan.n_outputs

@@ -6,31 +6,31 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
+
+from dssfn.config import Plan
 from dssfn.errors import PlanError
 from dssfn.hints import unknown
+
+# Raw inputs, K = 100 ADMM iterations, gossip.
+_PAPER: Mapping[str, Any] = MappingProxyType(
+    {
+        "standardize": False,
+        "bias": 0.0,
+        "gain": 1.0,
+        "alpha": 2.0,
+        "solver": "admm",
+        "consensus": "gossip",
+        "tol": 1e-10,
+    }
+)
+_DEFAULTS = {field.name: field.default for field in msgspec.structs.fields(Plan)}
 
 PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         # Inputs scaled by agreed means, layers solved exactly in the faster way.
-        "default": {
-            "standardize": True,
-            "bias": 3.0,
-            "gain": 3.0,
-            "alpha": 2.0,
-            "solver": "auto",
-            "consensus": "auto",
-            "tol": 1e-12,
-        },
-        # Raw inputs, K = 100 ADMM iterations, gossip.
-        "paper": {
-            "standardize": False,
-            "bias": 0.0,
-            "gain": 1.0,
-            "alpha": 2.0,
-            "solver": "admm",
-            "consensus": "gossip",
-            "tol": 1e-10,
-        },
+        "default": MappingProxyType({name: _DEFAULTS[name] for name in _PAPER}),
+        "paper": _PAPER,
     }
 )
 
