@@ -232,9 +232,10 @@ def test_a_memory_budget_does_not_change_the_predictions():
     X, y = load_iris(return_X_y=True)
     settings = {"n_layers": 2, "width": 60, "random_state": 0}
     free = SSFNClassifier(**settings).fit(X, y)
-    bounded = SSFNClassifier(**settings, memory=4_000_000).fit(X, y)
-    np.testing.assert_allclose(
-        bounded.decision_function(X), free.decision_function(X), atol=1e-6
-    )
+    for memory in (4_000_000, "4MB"):
+        bounded = SSFNClassifier(**settings, memory=memory).fit(X, y)
+        np.testing.assert_allclose(
+            bounded.decision_function(X), free.decision_function(X), atol=1e-6
+        )
     with pytest.raises(ValueError, match="`memory`"):
         SSFNClassifier(**settings, memory=10).fit(X, y)

@@ -54,10 +54,17 @@ def test_least_memory_is_the_least_that_is_taken():
         Features(shards[0], plan, memory=least_memory(plan) - 1)
 
 
-@pytest.mark.parametrize("memory", [0, -1, 2.5, "1GB"])
-def test_memory_is_a_number_of_bytes(memory):
-    with pytest.raises(PlanError, match="`memory` must be"):
+@pytest.mark.parametrize("memory", [0, -1, 0.5, True, float("nan"), "lots", "0GB", []])
+def test_memory_is_a_number_of_bytes_or_a_size(memory):
+    with pytest.raises(PlanError, match=r"`memory` must be .* such as 500MB"):
         simulate(some_shards(30), some_plan(), ALONE, memory=memory)
+
+
+@pytest.mark.parametrize("memory", ["3MB", "3000 kb", "0.003 GB", 3e6])
+def test_a_size_means_as_many_bytes_however_it_is_written(memory):
+    shards, plan = some_shards(700), some_plan()
+    expected = simulate(shards, plan, ALONE, memory=3_000_000)
+    assert simulate(shards, plan, ALONE, memory=memory).history == expected.history
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 3])

@@ -270,14 +270,25 @@ def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
         raise PlanError(unknown(name, value, choices))
 
 
-def bytes_of(text: str) -> int:
-    """The number of bytes that a size such as 500MB or 2GB means.
+def bytes_of(size: float | str) -> int:
+    """The number of bytes that a size such as 500MB or 2GB means, or a number itself.
 
-    >>> bytes_of("2GB")
-    2000000000
+    >>> bytes_of("2GB"), bytes_of(4096)
+    (2000000000, 4096)
     """
+    n_bytes = _bytes_of_text(size) if isinstance(size, str) else size
+    if not _is_number(n_bytes) or n_bytes < 1:
+        raise PlanError(
+            "`memory` must be a number of bytes, or a size such as 500MB or 2GB, "
+            f"got {size!r}."
+        )
+    return int(n_bytes)
+
+
+def _bytes_of_text(text: str) -> float:
+    """Of a size with or without a unit; zero for anything else."""
     units = {"": 1, "b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", text.lower())
-    if not found or found[2] not in units or not float(found[1]):
-        raise PlanError(f"`memory` must be a size such as 500MB or 2GB, got {text!r}.")
-    return int(float(found[1]) * units[found[2]])
+    if found is None or found[2] not in units:
+        return 0.0
+    return float(found[1]) * units[found[2]]

@@ -166,8 +166,9 @@ class SSFNClassifier(_SSFN):
         ADMM iterations per layer.
     mu_input, mu_hidden : float, optional
         ADMM parameters of layer 0 and the others. Default: agreed per layer.
-    memory : int, optional
-        Bytes for features; what does not fit is kept in temporary files.
+    memory : int or str, optional
+        Bytes for features, or a size such as "2GB"; what does not fit is kept in
+        temporary files.
     preset : {"paper"}, optional
         Takes the settings left to their defaults from the paper.
     random_state : int, RandomState or None, default=None
@@ -206,7 +207,7 @@ class SSFNClassifier(_SSFN):
         n_iter: int = 100,
         mu_input: float | None = None,
         mu_hidden: float | None = None,
-        memory: int | None = None,
+        memory: int | str | None = None,
         preset: str | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -296,7 +297,7 @@ mu_hidden, memory, preset, random_state :
         consensus: str = "auto",
         tol: float | None = None,
         n_rounds: int | None = None,
-        memory: int | None = None,
+        memory: int | str | None = None,
         preset: str | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dssfn._typing import Agreed, Array, NodeId
-from dssfn.config import Plan
+from dssfn.config import Plan, bytes_of
 from dssfn.consensus import Averaging
-from dssfn.errors import DataError, PlanError
+from dssfn.errors import DataError
 from dssfn.lockstep import Finished, Workers, advance, run_agreed
 from dssfn.network import Network
 from dssfn.planning import BYTES_PER_SCALAR, settle
@@ -90,7 +90,7 @@ def simulate(
     plan: Plan,
     topology: Topology,
     *,
-    memory: int | None = None,
+    memory: float | str | None = None,
     on_layer: Callable[[LayerRecord, Traffic], None] | None = None,
     on_average: Callable[[Message, Array], None] | None = None,
 ) -> Simulation:
@@ -104,9 +104,9 @@ def simulate(
         What all nodes agreed on.
     topology : Topology
         Who talks to whom.
-    memory : int, optional
-        Bytes that all nodes together may use. Features that do not fit are kept in
-        temporary files.
+    memory : int or str, optional
+        Bytes that all nodes together may use, or a size such as "2GB". Features that
+        do not fit are kept in temporary files.
     on_layer : callable, optional
         Told of every finished layer, with the layer's traffic.
     on_average : callable, optional
@@ -130,7 +130,7 @@ def simulate(
             f"`shards` must hold one shard for each of the {topology.n_nodes} nodes, "
             f"got {len(shards)}."
         )
-    _check_memory(memory)
+    budget = None if memory is None else bytes_of(memory)
     start = time.perf_counter()
     plan, averaging = settle(plan, topology)
     book = Book(on_layer)
@@ -140,7 +140,7 @@ def simulate(
                 shard,
                 plan,
                 n_nodes=topology.n_nodes,
-                memory=None if memory is None else memory // topology.n_nodes,
+                memory=None if budget is None else budget // topology.n_nodes,
                 n_threads=workers.threads_per_node,
                 on_layer=book.write if node == 0 else None,
             )
@@ -148,11 +148,6 @@ def simulate(
         ]
         networks = _drive(programs, averaging, book, workers, on_average)
     return book.closed(networks, averaging, time.perf_counter() - start)
-
-
-def _check_memory(memory: int | None) -> None:
-    if memory is not None and (not isinstance(memory, int) or memory < 1):
-        raise PlanError(f"`memory` must be a number of bytes, got {memory!r}.")
 
 
 def spread(matrices: Sequence[Array]) -> float:
