@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dssfn import DSSFNClassifier, SSFNClassifier
 from dssfn.errors import DataError, InputError, PlanError, TopologyError
-from dssfn.topology import build_topology
+from dssfn.topology import build_topology, metropolis
 
 SMALL = {"n_layers": 2, "width": 30, "random_state": 0}
 
@@ -114,6 +114,44 @@ def test_any_networkx_graph_serves_as_topology():
     assert model.score(X, y) > 0.9
     with pytest.raises(TopologyError, match="n_nodes"):
         DSSFNClassifier(n_nodes=9, topology=graph, **SMALL).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "graph", [nx.cubical_graph(), metropolis(nx.cubical_graph())], ids=["graph", "H"]
+)
+def test_a_graph_decides_how_many_nodes_there_are_unless_told_otherwise(graph):
+    X, y = load_iris(return_X_y=True)
+    nodes = np.arange(150) % 8
+    for n_nodes in (None, 8, np.int64(8)):
+        model = DSSFNClassifier(n_nodes, topology=graph, partition=nodes, **SMALL)
+        assert model.fit(X, y).node_spread_ < 1e-9
+    with pytest.raises(TopologyError, match="the 8 nodes that `topology` has, got 5"):
+        DSSFNClassifier(n_nodes=5, topology=graph, **SMALL).fit(X, y)
+
+
+def test_a_named_graph_has_ten_nodes_unless_told_otherwise():
+    X, y = load_iris(return_X_y=True)
+    left_open, ten = (
+        DSSFNClassifier(*told, partition=np.arange(150) % 10, **SMALL).fit(X, y)
+        for told in ([], [10])
+    )
+    assert left_open.traffic_ == ten.traffic_
+    np.testing.assert_array_equal(left_open.network_.output, ten.network_.output)
+
+
+@pytest.mark.parametrize(
+    ("graph", "said"),
+    [
+        (nx.to_numpy_array(nx.cubical_graph()), "positive diagonal"),
+        (["circular"], "`topology` must be the name of a graph"),
+        (7, "`topology` must be the name of a graph"),
+        (nx.DiGraph([(0, 1)]), "undirected"),
+    ],
+)
+def test_a_topology_that_is_no_graph_is_refused(graph, said):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(TopologyError, match=said):
+        DSSFNClassifier(topology=graph, **SMALL).fit(X, y)
 
 
 def test_paper_preset_leaves_explicit_settings_alone():

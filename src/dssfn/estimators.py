@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self
 
+import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -26,9 +27,10 @@ from dssfn.network import Network
 from dssfn.presets import resolve
 from dssfn.shard import divide
 from dssfn.simulator import Simulation, Traffic, simulate
-from dssfn.topology import Topology, build_topology, from_graph
+from dssfn.topology import Topology, build_topology, from_graph, from_matrix
 from dssfn.training import LayerRecord
 
+DEFAULT_NODES = 10  # of a graph that is given by its name
 PLAN_FIELDS = frozenset(Plan.__struct_fields__)
 
 
@@ -235,11 +237,11 @@ class DSSFNClassifier(_SSFN):
 
     Parameters
     ----------
-    n_nodes : int, default=10
-        Nodes of the network.
-    topology : str, networkx.Graph or Topology, default="circular"
-        Who talks to whom: a name that `dssfn.topology.build_topology` knows, or a graph
-        of `n_nodes` nodes.
+    n_nodes : int, optional
+        Nodes of the network. Default: 10, or as many as the given graph has.
+    topology : str, networkx.Graph, array or Topology, default="circular"
+        Who talks to whom: a name that `dssfn.topology.build_topology` knows, a graph,
+        or a mixing matrix of shape (n_nodes, n_nodes).
     degree : int, optional
         For a circular graph the neighbours on each side; see `build_topology`.
     partition : str or array of shape (n_samples,), default="iid"
@@ -279,7 +281,7 @@ mu_hidden, memory, preset, random_state :
 
     def __init__(
         self,
-        n_nodes: int = 10,
+        n_nodes: int | None = None,
         *,
         topology: Any = "circular",
         degree: int | None = None,
@@ -323,20 +325,21 @@ mu_hidden, memory, preset, random_state :
         self.random_state = random_state
 
     def _topology(self, plan: Plan) -> Topology:
+        n_nodes = _plain(self.n_nodes)
         if isinstance(self.topology, str):
+            n_nodes = DEFAULT_NODES if n_nodes is None else n_nodes
             return build_topology(
-                self.topology, _plain(self.n_nodes), degree=self.degree, seed=plan.seed
+                self.topology, n_nodes, degree=self.degree, seed=plan.seed
             )
         if self.degree is not None:
             raise TopologyError(
                 "`degree` must be left out: the graph has all the edges."
             )
-        given = self.topology
-        topology = given if isinstance(given, Topology) else from_graph(given)
-        if topology.n_nodes != self.n_nodes:
+        topology = _given_graph(self.topology)
+        if n_nodes not in (None, topology.n_nodes):
             raise TopologyError(
-                f"`topology` must have `n_nodes`={self.n_nodes} nodes, "
-                f"got {topology.n_nodes}."
+                f"`n_nodes` must be left out, or be the {topology.n_nodes} nodes that "
+                f"`topology` has, got {n_nodes}."
             )
         return topology
 
@@ -349,6 +352,20 @@ mu_hidden, memory, preset, random_state :
     def _keep(self, result: Simulation) -> None:
         super()._keep(result)
         self.node_spread_ = result.node_spread
+
+
+def _given_graph(given: Any) -> Topology:
+    """A topology of one's own, in any of its forms."""
+    if isinstance(given, Topology):
+        return given
+    if isinstance(given, nx.Graph):
+        return from_graph(given)
+    if isinstance(given, np.ndarray):
+        return from_matrix(given)
+    raise TopologyError(
+        "`topology` must be the name of a graph, a networkx graph, a mixing matrix or "
+        f"a Topology, got {type(given).__name__}."
+    )
 
 
 def _plain(value: Any) -> Any:
