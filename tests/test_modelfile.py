@@ -5,9 +5,10 @@ import json
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
+from sklearn.pipeline import make_pipeline
 
-from dssfn import modelfile
-from dssfn.errors import ModelFileError
+from dssfn import SSFNClassifier, modelfile
+from dssfn.errors import InputError, ModelFileError
 from dssfn.modelfile import load_network, save_network
 from tests.test_network import network
 from tests.tight_memory import needs_rlimit, refusal
@@ -138,6 +139,42 @@ def test_other_random_matrices_are_noticed(path):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(ModelFileError, match="nowhere"):
         load_network(tmp_path / "nowhere.safetensors")
+
+
+def test_a_folder_and_a_mistyped_name_are_answered_by_the_way_out(path):
+    with pytest.raises(
+        ModelFileError, match=r"is a folder\. Give one of the files in it"
+    ):
+        load_network(path.parent)
+    with pytest.raises(ModelFileError, match=r"Did you mean `model\.safetensors`"):
+        load_network(path.with_suffix(".safetensor"))
+
+
+def test_a_fitted_estimator_is_saved_as_its_network(tmp_path):
+    X, y = np.eye(6), [0, 1, 2] * 2
+    model = SSFNClassifier(n_layers=1, width=5, random_state=0).fit(X, y)
+    save_network(model, tmp_path / "estimator")
+    save_network(model.network_, tmp_path / "network")
+    files = [(tmp_path / name).read_bytes() for name in ("estimator", "network")]
+    assert files[0] == files[1]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (SSFNClassifier(), "got SSFNClassifier. Call its `fit` first"),
+        (
+            make_pipeline(SSFNClassifier()),
+            "got Pipeline. Call its `fit` first, or pass",
+        ),
+        ("model.safetensors", "must be a Network or a fitted estimator.* got str"),
+        (None, "got NoneType"),
+    ],
+)
+def test_what_has_no_network_is_not_saved(given, said, tmp_path):
+    with pytest.raises(InputError, match=said):
+        save_network(given, tmp_path / "none")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_failed_write_leaves_the_old_file(path, monkeypatch):

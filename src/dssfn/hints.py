@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 
 _MOST_LISTED = 8
@@ -50,6 +51,17 @@ def unknown(
     same = synonyms.get(str(came).casefold())
     hint = f" Did you mean {same}?" if same else did_you_mean(came, names)
     return f"`{argument}` must be one of {', '.join(names)}, got {came!r}.{hint}"
+
+
+def no_file(path: Path) -> str:
+    """The message about a path that is not that of a file."""
+    if path.is_dir():
+        return f"`{path}` is a folder. Give one of the files in it."
+    if not path.parent.is_dir():
+        return f"`{path}` does not exist, nor does its folder."
+    siblings = [other.name for other in path.parent.iterdir() if other.is_file()]
+    close = did_you_mean(path.name, siblings) or " Check the path."
+    return f"`{path}` does not exist.{close}"
 
 
 def shortened(value: object) -> str:

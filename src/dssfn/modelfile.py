@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 import numpy as np
@@ -22,7 +22,8 @@ from safetensors.numpy import save as encode_tensors
 from dssfn._atomic import write_atomically
 from dssfn._typing import Array
 from dssfn.config import Plan
-from dssfn.errors import ModelFileError
+from dssfn.errors import InputError, ModelFileError
+from dssfn.hints import no_file
 from dssfn.network import Network, random_digest
 
 KEY = "dssfn"
@@ -41,11 +42,21 @@ class _Header(_Version, kw_only=True, forbid_unknown_fields=True):
     content: str  # digest of the plan and the tensors
 
 
-def save_network(network: Network, path: str | Path, *, private: bool = False) -> None:
-    """Write a network to a file, whole or not at all.
+class Trained(Protocol):
+    """What has been fitted: an estimator with its network."""
 
-    Nobody but the owner can read a private file.
+    network_: Network
+
+
+def save_network(
+    network: Network | Trained, path: str | Path, *, private: bool = False
+) -> None:
+    """Write a network, or that of a fitted estimator, to a file.
+
+    The file is written whole or not at all. Nobody but the owner can read a private
+    one.
     """
+    network = _network_of(network)
     tensors = {f"O.{layer}": O for layer, O in enumerate(network.outputs)}
     tensors |= {"shift": network.shift, "scale": network.scale}
     plan = network.plan
@@ -59,6 +70,18 @@ def save_network(network: Network, path: str | Path, *, private: bool = False) -
     metadata = {KEY: msgspec.json.encode(header).decode()}
     content = encode_tensors(contiguous, metadata)
     write_atomically(Path(path), content, private=private)
+
+
+def _network_of(given: object) -> Network:
+    found = getattr(given, "network_", given)
+    if isinstance(found, Network):
+        return found
+    unfitted = " Call its `fit` first, or pass the estimator inside it."
+    raise InputError(
+        "`network` must be a Network or a fitted estimator, which has one as "
+        f"`network_`, got {type(given).__name__}."
+        f"{unfitted if hasattr(given, 'fit') else ''}"
+    )
 
 
 def _digest(plan: Plan, tensors: dict[str, Array]) -> str:
@@ -78,7 +101,7 @@ def load_network(path: str | Path) -> Network:
     """
     path = Path(path)
     if not path.is_file():
-        raise ModelFileError(f"There is no model file `{path}`.")
+        raise ModelFileError(f"There is no model file: {no_file(path)}")
     try:
         with safe_open(path, framework="numpy") as file:
             # What the file says of itself is compared first, and only then read.

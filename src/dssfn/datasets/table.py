@@ -15,7 +15,7 @@ from dssfn.datasets.arrays import Source, class_labels, feature_matrix, read_npz
 from dssfn.datasets.column_names import feature_columns, target_column
 from dssfn.datasets.csv_text import SEPARATORS
 from dssfn.errors import DataError
-from dssfn.hints import did_you_mean
+from dssfn.hints import no_file
 
 if TYPE_CHECKING:
     from dssfn.datasets.frames import Columns
@@ -113,14 +113,8 @@ def read_labelled(
 def existing_file(path: str | Path) -> Path:
     """Return the path of a data file, or say what is wrong with it."""
     path = Path(path)
-    if path.is_dir():
-        raise DataError(f"`{path}` is a folder. Give one of the files in it.")
     if not path.is_file():
-        if not path.parent.is_dir():
-            raise DataError(f"`{path}` does not exist, nor does its folder.")
-        siblings = [other.name for other in path.parent.iterdir() if other.is_file()]
-        close = did_you_mean(path.name, siblings) or " Check the path."
-        raise DataError(f"`{path}` does not exist.{close}")
+        raise DataError(no_file(path))
     if path.suffix.lower() not in SUFFIXES:
         raise DataError(
             f"`{path.name}` must end in one of {', '.join(SUFFIXES)}. "
