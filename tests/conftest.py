@@ -42,10 +42,11 @@ def write(tmp_path):
 
 
 @pytest.fixture
-def offline(monkeypatch):
-    """Refuse every connection, as on a machine without a network."""
+def offline(monkeypatch, tmp_path_factory):
+    """Refuse every connection, and have nothing in the cache."""
 
     def refuse(*_):
         raise OSError("no network in this test")
 
     monkeypatch.setattr("socket.socket.connect", refuse)
+    monkeypatch.setenv("DSSFN_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))

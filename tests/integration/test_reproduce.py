@@ -110,7 +110,8 @@ def test_sets_that_are_not_at_hand_are_left_out_before_the_sweep(
     monkeypatch.setenv("DSSFN_DATA_DIR", str(tmp_path))
     shown = invoke("reproduce", "table2", "--quick", "--out", tmp_path / "none")
     assert shown.exit_code == 2
-    assert "vowel" in shown.stderr
+    assert "Left out, for want of data: table2. Put vowel.npz, " in shown.stderr
+    assert "No data set `vowel`" in shown.stderr
     assert not (tmp_path / "none").exists()
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 4)), np.arange(60) % 3
@@ -118,9 +119,27 @@ def test_sets_that_are_not_at_hand_are_left_out_before_the_sweep(
     np.savez(tmp_path / "vowel.npz", **arrays)
     shown = invoke("reproduce", "table2", "--quick", "--out", tmp_path / "some")
     assert shown.exit_code == 0, shown.output
-    assert "Left out: satimage." in shown.stderr
+    assert "Not at hand: satimage. No data set `satimage`" in shown.stderr
+    assert shown.stderr.count("want of data: table2 with satimage, letter. Put") == 2
     assert shown.stderr.count("table2: vowel") == len(columns_of("vowel"))
     assert "| vowel | 20 nodes | our defaults |" in shown.stdout
+
+
+def test_experiments_that_are_left_out_are_named_with_the_way_out(
+    tmp_path, monkeypatch, offline
+):
+    monkeypatch.setenv("DSSFN_DATA_DIR", str(tmp_path))
+    monkeypatch.setattr("dssfn.cli.reproduce.run_sweep", lambda *_, **__: None)
+    shown = invoke("reproduce", "all", "--quick", "--out", tmp_path / "out", "--json")
+    assert shown.exit_code == 0, shown.output
+    assert json.loads(shown.stdout) == []
+    last = shown.stderr.splitlines()[-1]
+    assert last == (
+        "Left out, for want of data: table2; satimage; convergence; degree. Put "
+        "vowel.npz, satimage.npz, letter.npz into a folder, name it by `--data-dir`, "
+        "and run the same command again: rows that are there are kept."
+    )
+    assert shown.stderr.count(last) == 2  # before hours of training, and after them
 
 
 def test_a_file_in_the_place_of_the_folder_is_named(tmp_path):

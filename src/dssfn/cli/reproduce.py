@@ -34,7 +34,7 @@ from dssfn.experiments import (
 )
 from dssfn.hints import unknown
 from dssfn.report.evidence.tables import tables_of
-from dssfn.rows import RowFile, Task, run_sweep
+from dssfn.rows import Row, RowFile, Task, run_sweep
 
 EXPERIMENTS: dict[str, ModuleType] = {
     "table2": table2,
@@ -88,7 +88,7 @@ def reproduce(
         raise PlanError(f"`--seeds` must be at least 1, got {seeds}.")
     names = list(EXPERIMENTS) if what == "all" else [what]
     numbers = range(1 if quick else seeds)
-    tasks = _only(
+    wanted = _only(
         data,
         [
             task
@@ -101,25 +101,31 @@ def reproduce(
     file = RowFile(out / ROWS_FILE)
     known = {row.name for row in file}
     with out_folder(out):
-        tasks = _at_hand(tasks, known, data_dir)
+        tasks = _at_hand(wanted, known, data_dir)
         try:
             with _progress(tasks, known) as on_task:
                 run_sweep(tasks, file, on_task=on_task)
         finally:  # what was made before Ctrl-C can be looked at
             write_evidence(file, out)
-    wanted = {task.name for task in tasks}
-    rows = [row for row in file if row.name in wanted]
-    if json:
+    made = {task.name for task in tasks}
+    _show([row for row in file if row.name in made], out, as_json=json)
+    if len(tasks) < len(wanted):  # said at the start, which may be hours ago
+        notes.print(_left_out(wanted, tasks), soft_wrap=True)
+
+
+def _show(rows: list[Row], out: Path, *, as_json: bool) -> None:
+    """Print the rows as JSON, or as tables with what was written."""
+    if as_json:
         print_json([{"key": row.key, "figures": row.figures} for row in rows])
         return
     print("\n".join(table.markdown() for table in tables_of(rows).values()))
-    for path in (file.path, out / TABLES_FILE, out / REPORT_FILE):
+    for path in (out / name for name in _WRITTEN):
         if path.exists():
             screen.print(f"{_WRITTEN[path.name]} {path}", soft_wrap=True)
 
 
 def _at_hand(tasks: list[Task], known: set[str], data_dir: Path | None) -> list[Task]:
-    """The tasks whose data are at hand, or whose rows are; a line about the others."""
+    """The tasks whose data are at hand, or whose rows are; a word about the others."""
     lacking: dict[str, DataError] = {}
     for name in dict.fromkeys(str(t.key["data"]) for t in tasks if t.name not in known):
         try:
@@ -127,11 +133,35 @@ def _at_hand(tasks: list[Task], known: set[str], data_dir: Path | None) -> list[
         except DataError as exc:
             lacking[name] = exc
     left = [t for t in tasks if t.name in known or t.key["data"] not in lacking]
+    if lacking and not left:
+        why = next(iter(lacking.values()))
+        raise DataError(f"{_left_out(tasks, left)} {why}") from why
     for name, error in lacking.items():
-        if not left:
-            raise error
-        notes.print(f"Left out: {name}. {error}", soft_wrap=True)
+        notes.print(f"Not at hand: {name}. {error}", soft_wrap=True)
+    if lacking:
+        notes.print(_left_out(tasks, left), soft_wrap=True)
     return left
+
+
+def _left_out(tasks: Sequence[Task], left: Sequence[Task]) -> str:
+    """Which experiments cannot be made, in whole or in part, and what to do."""
+    made, kept = {task.name for task in left}, {task.experiment for task in left}
+    lacking: dict[str, list[str]] = {}
+    for task in tasks:
+        sets = lacking.setdefault(task.experiment, [])
+        if task.name not in made and (name := str(task.key["data"])) not in sets:
+            sets.append(name)
+    parts = [
+        f"{experiment} with {', '.join(sets)}" if experiment in kept else experiment
+        for experiment, sets in lacking.items()
+        if sets
+    ]
+    files = dict.fromkeys(f"{name}.npz" for sets in lacking.values() for name in sets)
+    return (
+        f"Left out, for want of data: {'; '.join(parts)}. Put {', '.join(files)} into "
+        "a folder, name it by `--data-dir`, and run the same command again: rows that "
+        "are there are kept."
+    )
 
 
 def _only(sets: list[str] | None, tasks: list[Task]) -> list[Task]:
