@@ -97,6 +97,20 @@ def test_degree_adds_what_averaging_takes_to_the_training(rows):
     )  # fmt: skip
 
 
+def test_times_by_degree_are_called_estimated_wherever_they_are_shown(rows):
+    some = where(rows, "degree")
+    table = TABLES["degree"](some)
+    assert table.head[2] == "gossip: rounds / estimated s / modelled min"
+    assert "one averaging was timed, and counted as often as" in table.note
+    told = " ".join(ABOUT["degree"](some))
+    assert "Letter, on this machine, estimated from one timed averaging: 1491 s" in told
+    drawings = draw_evidence(some)
+    assert "degree-estimated-letter" in drawings
+    page = make_evidence_page(some, drawings)
+    assert "Letter, on this machine, estimated" in page
+    assert "measured" not in page
+
+
 def test_rows_that_are_really_made_fit_their_tables_and_figures():
     for module in (communication, comparison):
         tasks = module.tasks(quick=True, seeds=[0])

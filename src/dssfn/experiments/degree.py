@@ -1,10 +1,11 @@
-"""Rounds and training time against the degree of the 20-node circle.
+"""Rounds and estimated training time against the degree of the 20-node circle.
 
 The paper's figure shows a jump in the middle range of d. Averaging is all that depends
 on d: it takes B(d) rounds, and a round more links the larger d is. So the arithmetic of
 a training is timed once per data set; what B(d) rounds take is timed on one averaging
-and counted as often as the training averages. Beside that stands what the rounds would
-take over a real network, by a model with latency and bandwidth.
+and counted as often as the training averages. The sum is an estimate: no training is
+timed at each degree. Beside it stands what the rounds would take over a real network,
+by a model with latency and bandwidth.
 """
 
 from __future__ import annotations

@@ -188,7 +188,7 @@ def power_law(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
 
 
 def draw_degree(rows: Sequence[Row]) -> Iterator[Drawing]:
-    """Rounds by degree, and the time of a training, modelled and measured."""
+    """Rounds by degree, and the time of a training, modelled and estimated."""
     found = degree_rows(rows)
     for one in found[:1]:
         rounds = {
@@ -197,13 +197,14 @@ def draw_degree(rows: Sequence[Row]) -> Iterator[Drawing]:
         }
         yield _degree_figure("degree-rounds", rounds, "rounds of one averaging")
     for one in found:
-        for kind, unit, length in (("modelled", "minutes", 60), ("measured", "s", 1)):
+        for kind, unit, length in (("modelled", "minutes", 60), ("estimated", "s", 1)):
             times = {
                 scheme: {d: t / length for d, t in one.times(scheme, kind).items()}
                 for scheme in one.schemes
             }
             yield _degree_figure(
-                file_name("degree", kind, one.data), times, f"training time, {unit}",
+                file_name("degree", kind, one.data), times,
+                f"{kind} training time, {unit}",
                 floor=one.training["seconds"] / length,
             )  # fmt: skip
 

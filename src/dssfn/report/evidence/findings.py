@@ -149,13 +149,14 @@ def about_degree(rows: Sequence[Row]) -> list[str]:
         if len(rounds) > 1:
             said.append(_about_rounds(dict(sorted(rounds.items()))))
     for one in found:
-        times = one.times("gossip", "measured")
+        times = one.times("gossip", "estimated")
         told = ", ".join(
             f"{t:.0f} s at d = {d}" for d, t in times.items() if d in SHOWN
         )
         said.append(
-            f"{one.data.capitalize()}, on this machine: {told}, of which "
-            f"{one.training['seconds']:.0f} s are arithmetic that no degree changes."
+            f"{one.data.capitalize()}, on this machine, estimated from one timed "
+            f"averaging: {told}, of which {one.training['seconds']:.0f} s are "
+            "arithmetic that no degree changes."
         )
     exact = found[0].schemes.get("exact") if found else None
     if exact:

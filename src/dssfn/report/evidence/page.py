@@ -98,13 +98,15 @@ def _degree_figures(sets: Sequence[str]) -> list[tuple[str, str, str]]:
         found += [
             (
                 file_name("degree", "modelled", data),
-                f"{title}, over a network",
-                "Links with 20 ms and 100 Mbit/s. Grey line: arithmetic alone.",
+                f"{title}, over a network, modelled",
+                "By a model of links with 20 ms and 100 Mbit/s. Grey line: arithmetic "
+                "alone.",
             ),
             (
-                file_name("degree", "measured", data),
-                f"{title}, on this machine",
-                "All nodes on one machine. Grey line: arithmetic alone.",
+                file_name("degree", "estimated", data),
+                f"{title}, on this machine, estimated",
+                "One averaging of all nodes was timed, and counted as often as the "
+                "training averages. Grey line: arithmetic alone.",
             ),
         ]
     return found

@@ -52,10 +52,15 @@ class DegreeRows(NamedTuple):
     schemes: dict[str, dict[int, Figures]]  # by degree
 
     def times(self, scheme: str, kind: str) -> dict[int, float]:
-        """Seconds of a training by degree, "measured" or "modelled"."""
+        """Seconds of a training by degree, "estimated" here or "modelled" over links.
+
+        One averaging counts as often as the training averages: as it was timed on the
+        machine that made the rows, or by a model with latency and bandwidth.
+        """
+        figure = {"estimated": "seconds_measured", "modelled": "seconds_modelled"}[kind]
         whole = self.training
         return {
-            d: whole["seconds"] + whole["averagings"] * one[f"seconds_{kind}"]
+            d: whole["seconds"] + whole["averagings"] * one[figure]
             for d, one in self.schemes.get(scheme, {}).items()
         }
 
