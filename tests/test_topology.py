@@ -641,6 +641,32 @@ def test_an_edge_list_that_cannot_be_read_is_named(tmp_path: Path):
         read_edge_list(file, 2)
 
 
-def test_an_edge_list_needs_a_number_of_nodes(tmp_path):
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_edge_list_says_how_many_nodes_there_are_if_nobody_else_does(tmp_path, kind):
+    file = tmp_path / "links.txt"
+    topology = build_topology(kind, 16)
+    lines = [f"{j} {i}\n" for i, j in reversed(topology.edges())]
+    file.write_text("".join(lines))
+    assert np.array_equal(read_edge_list(file).H, topology.H)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("# none\n", "links.txt: a graph must have at least one edge"),
+        ("0 1\n1 3\n", "without a gap, but no edge has node 2"),
+        ("1 2\n", "without a gap, but no edge has node 0"),
+        ("0 999999999999999999\n", "without a gap, but no edge has node 1"),
+        ("0 -1\n", "must not be negative, got '0 -1'"),
+    ],
+)
+def test_an_edge_list_whose_nodes_cannot_be_counted_is_refused(tmp_path, text, message):
+    file = tmp_path / "links.txt"
+    file.write_text(text)
+    with pytest.raises(TopologyError, match=message):
+        read_edge_list(file)
+
+
+def test_an_edge_list_needs_a_positive_number_of_nodes(tmp_path):
     with pytest.raises(TopologyError, match="`n_nodes` must be at least 1, got 0"):
         read_edge_list(tmp_path / "none.txt", 0)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -183,8 +183,11 @@ def from_matrix(H: ArrayLike) -> Topology:
     return Topology(_square("H", H), "matrix")
 
 
-def read_matrix(path: str | Path, n_nodes: int) -> Topology:
-    """Your own mixing matrix of shape (n_nodes, n_nodes) from a NumPy ``.npy`` file."""
+def read_matrix(path: str | Path, n_nodes: int | None = None) -> Topology:
+    """Your own mixing matrix of shape (n_nodes, n_nodes) from a NumPy ``.npy`` file.
+
+    Left out, `n_nodes` is what the file has.
+    """
     try:
         H = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError) as exc:
@@ -194,29 +197,44 @@ def read_matrix(path: str | Path, n_nodes: int) -> Topology:
     except TopologyError as exc:
         raise TopologyError(f"{path}: {exc}") from exc
     rule = f"{path}: `H` must have one row for each of `n_nodes`={n_nodes} nodes"
-    _demand(topology.n_nodes == n_nodes, f"{rule}, got {topology.n_nodes}.")
+    kept = n_nodes in (None, topology.n_nodes)
+    _demand(kept, f"{rule}, got {topology.n_nodes}.")
     return topology
 
 
-def read_edge_list(path: str | Path, n_nodes: int) -> Topology:
+def read_edge_list(path: str | Path, n_nodes: int | None = None) -> Topology:
     """Graph from a text file, with Metropolis-Hastings weights.
 
     The file is UTF-8 with an edge a line: two of the numbers 0..n_nodes-1, separated by
-    blanks or a comma. Blank lines, ``# comments`` and repeated edges are ignored.
+    blanks or a comma. Blank lines, ``# comments`` and repeated edges are ignored. Left
+    out, `n_nodes` is one more than the largest number.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "line.txt")
     ...     _ = file.write_text("0 1  # the first link\\n1, 2\\n")
-    ...     read_edge_list(file, 3).edges()
+    ...     read_edge_list(file).edges()
     [(0, 1), (1, 2)]
     """
-    n_nodes, path = _whole("n_nodes", n_nodes, 1), Path(path)
+    path = Path(path)
+    if n_nodes is not None:
+        n_nodes = _whole("n_nodes", n_nodes, 1)
+    edges = list(_read_edges(path, n_nodes))
+    if n_nodes is None:
+        n_nodes = _count_nodes(path, edges)
+    graph = nx.empty_graph(n_nodes)
+    graph.add_edges_from(edges)
+    try:
+        return Topology(metropolis(graph), path.stem)
+    except TopologyError as exc:  # in pieces
+        raise TopologyError(f"{path}: {exc}") from exc
+
+
+def _read_edges(path: Path, n_nodes: int | None) -> Iterator[tuple[NodeId, NodeId]]:
     try:
         text = path.read_text(encoding="utf-8-sig")  # some editors put a mark in front
     except (OSError, UnicodeError) as exc:
         raise TopologyError(f"{path}: cannot be read as UTF-8 text: {exc}.") from exc
-    graph = nx.empty_graph(n_nodes)
     for number, line in enumerate(text.split("\n"), start=1):
         if not (edge := line.partition("#")[0].strip()):
             continue
@@ -226,14 +244,23 @@ def read_edge_list(path: str | Path, n_nodes: int) -> Topology:
             rule = "An edge must be two whole numbers, blanks or a comma between them"
             raise TopologyError(f"{rule}, {came}")
         i, j = int(match[1]), int(match[2])
-        known = min(i, j) >= 0 and max(i, j) < n_nodes
-        _demand(known, f"Nodes must lie in 0..{n_nodes - 1} (`n_nodes`), {came}")
+        rule = "not be negative"
+        if n_nodes is not None:
+            rule = f"lie in 0..{n_nodes - 1} (`n_nodes`)"
+        known = min(i, j) >= 0 and (n_nodes is None or max(i, j) < n_nodes)
+        _demand(known, f"Nodes must {rule}, {came}")
         _demand(i != j, f"An edge must join two different nodes, {came}")
-        graph.add_edge(i, j)
-    try:
-        return Topology(metropolis(graph), path.stem)
-    except TopologyError as exc:  # in pieces
-        raise TopologyError(f"{path}: {exc}") from exc
+        yield i, j
+
+
+def _count_nodes(path: Path, edges: Iterable[tuple[NodeId, NodeId]]) -> int:
+    """How many nodes the edges have; before memory is taken for them."""
+    nodes = {node for edge in edges for node in edge}
+    _demand(bool(nodes), f"{path}: a graph must have at least one edge, got none.")
+    gap = next(node for node in range(len(nodes) + 1) if node not in nodes)
+    rule = f"{path}: nodes must be numbered from 0 without a gap"
+    _demand(gap == len(nodes), f"{rule}, but no edge has node {gap}.")
+    return len(nodes)
 
 
 def _demand(kept: bool, message: str) -> None:

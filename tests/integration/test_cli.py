@@ -279,6 +279,22 @@ def test_an_edge_list_makes_a_graph(tmp_path):
     assert shown["edges"] == 4
 
 
+def test_the_file_of_a_graph_decides_how_many_nodes_there_are(tmp_path):
+    edges, matrix = tmp_path / "edges.txt", tmp_path / "H.npy"
+    edges.write_text("0 1\n1 2\n")
+    np.save(matrix, np.full((3, 3), 1 / 3))
+    for path in (edges, matrix):
+        shown = dssfn("topology", "--topology", path, "--json")
+        assert json.loads(shown.stdout)["n_nodes"] == 3
+        shown = dssfn(
+            "simulate", "--data", "iris", "--topology", path, "--json", *SMALL
+        )
+        assert json.loads(shown.stdout)["settings"]["n_nodes"] == 3
+    assert "Did you mean `edges.txt`" in wrong("topology", "--topology",
+                                               tmp_path / "egdes.txt")  # fmt: skip
+    assert "is a folder" in wrong("topology", "--topology", tmp_path)
+
+
 def test_a_model_that_does_not_fit_is_refused(trained, tmp_path):
     folder, _ = trained
     model = folder / "model.safetensors"

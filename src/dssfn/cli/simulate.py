@@ -40,6 +40,7 @@ from dssfn.experiments.trial import (
     make_plan,
     run_experiment,
 )
+from dssfn.hints import no_file
 from dssfn.presets import paper_mu, resolve
 from dssfn.topology import (
     KINDS,
@@ -50,6 +51,7 @@ from dssfn.topology import (
 )
 
 DEFAULT_NODES = 20
+NODES_LEFT_OUT = f"{DEFAULT_NODES}, or as a graph's file has"
 
 
 def simulate(
@@ -76,7 +78,7 @@ def simulate(
         str, option(f"How samples are divided: {', '.join(PARTITIONS)}.", DATA)
     ] = "iid",
     nodes: Annotated[
-        int | None, option("How many nodes.", NETWORK, show_default=str(DEFAULT_NODES))
+        int | None, option("How many nodes.", NETWORK, show_default=NODES_LEFT_OUT)
     ] = None,
     topology: Annotated[
         str,
@@ -149,11 +151,12 @@ def simulate(
     """
     if (data is None) == (not shard):
         raise PlanError("Give either `--data`, or `--shard` once for every node.")
-    n_nodes = len(shard) if shard else DEFAULT_NODES if nodes is None else nodes
-    if nodes not in (None, n_nodes):
-        raise PlanError(f"`--nodes` must be left out, or {n_nodes}: one per --shard.")
-    graph = read_topology(topology, n_nodes, degree, seed)
-    if preset == "paper" and data and (row := paper_mu(data, n_nodes)):
+    if shard and nodes not in (None, len(shard)):
+        raise PlanError(
+            f"`--nodes` must be left out, or {len(shard)}: one per --shard."
+        )
+    graph = read_topology(topology, len(shard) if shard else nodes, degree, seed)
+    if preset == "paper" and data and (row := paper_mu(data, graph.n_nodes)):
         mu_input, mu_hidden = mu_input or row[0], mu_hidden or row[1]
     given = {
         "alpha": alpha, "gain": gain, "standardize": standardize, "bias": bias,
@@ -188,12 +191,20 @@ def simulate(
         try_to_report(outcome.figures, out, quiet=json)
 
 
-def read_topology(name: str, nodes: int, degree: int | None, seed: int) -> Topology:
-    """A graph by its kind, from an edge-list file, or from a matrix in a .npy file."""
+def read_topology(
+    name: str, nodes: int | None, degree: int | None, seed: int
+) -> Topology:
+    """A graph by its kind, from an edge-list file, or from a matrix in a .npy file.
+
+    If `nodes` is left out, a file decides how many there are.
+    """
     is_file = os.sep in name or "." in name or Path(name).is_file()
     if name in KINDS or not is_file:
-        return build_topology(name, nodes, degree=degree, seed=seed)
+        n_nodes = DEFAULT_NODES if nodes is None else nodes
+        return build_topology(name, n_nodes, degree=degree, seed=seed)
     if degree is not None:
         raise TopologyError(f"`degree` must be left out: `{name}` has all the edges.")
+    if not Path(name).is_file():
+        raise TopologyError(no_file(Path(name)))
     read = read_matrix if name.endswith(".npy") else read_edge_list
     return read(name, nodes)

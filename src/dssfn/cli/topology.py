@@ -10,7 +10,7 @@ from rich.table import Table
 from dssfn.cli.display import show_pairs
 from dssfn.cli.options import Json
 from dssfn.cli.outcome import print_json, screen, show_lines
-from dssfn.cli.simulate import read_topology
+from dssfn.cli.simulate import NODES_LEFT_OUT, read_topology
 from dssfn.consensus import every_averaging
 from dssfn.errors import PlanError
 from dssfn.topology import KINDS, Topology
@@ -19,7 +19,9 @@ LARGEST_DRAWN = 48  # nodes that fit a terminal
 
 
 def topology(
-    nodes: Annotated[int, typer.Option(help="How many nodes.")] = 20,
+    nodes: Annotated[
+        int | None, typer.Option(help="How many nodes.", show_default=NODES_LEFT_OUT)
+    ] = None,
     topology: Annotated[
         str,
         typer.Option(help=f"{', '.join(KINDS)}, an edge-list file or a .npy matrix."),
@@ -41,11 +43,11 @@ def topology(
     if json:
         print_json(figures)
         return
-    if nodes <= LARGEST_DRAWN:
+    if graph.n_nodes <= LARGEST_DRAWN:
         show_lines(_drawing(graph) + "\n")
     show_pairs(
         [
-            ("graph", f"{graph.name}, {nodes} nodes, {figures['edges']} edges"),
+            ("graph", f"{graph.name}, {graph.n_nodes} nodes, {figures['edges']} edges"),
             ("neighbours of a node", f"{min(graph.degrees)} to {max(graph.degrees)}"),
             ("diameter", str(figures["diameter"])),
             ("contraction per round", f"{graph.contraction:.6f}"),
