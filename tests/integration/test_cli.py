@@ -295,6 +295,12 @@ def test_the_file_of_a_graph_decides_how_many_nodes_there_are(tmp_path):
     assert "is a folder" in wrong("topology", "--topology", tmp_path)
 
 
+def test_a_mistyped_file_is_answered_by_the_nearest_one(tmp_path, monkeypatch, offline):
+    write_csv(tmp_path / "patients.csv")
+    monkeypatch.chdir(tmp_path)
+    assert "Did you mean `patients.csv`?" in wrong("simulate", "--data", "patients")
+
+
 def test_a_model_that_does_not_fit_is_refused(trained, tmp_path):
     folder, _ = trained
     model = folder / "model.safetensors"
@@ -326,6 +332,11 @@ def test_an_unwritable_out_folder_is_noticed_before_training(tmp_path):
     error = wrong("simulate", "--data", "digits", "--out", tmp_path / "file", "--quiet")
     assert "--out" in error
     assert time.perf_counter() - start < 10  # twenty layers of it would take longer
+
+
+def test_the_demo_says_nothing_before_it_knows_where_to_write(tmp_path):
+    (tmp_path / "file").write_text("")
+    assert "--out" in wrong("demo", "--out", tmp_path / "file")
 
 
 def test_predictions_go_to_a_file_in_either_form(trained, tmp_path):

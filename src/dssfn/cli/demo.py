@@ -22,6 +22,11 @@ from dssfn.topology import build_topology
 NODES, LAYERS, WIDTH = 10, 5, 300
 TEST_FILE, TARGET = "test.csv", "digit"
 
+_INTRODUCTION = """\
+{n_images} images of digits, sorted by digit and divided over {nodes} nodes on a ring.
+Each node holds one or two digits and talks to two neighbours.
+"""
+
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for what the demo makes.")] = Path(
@@ -38,13 +43,9 @@ def demo(
     plan = make_plan(data, n_layers=LAYERS, width=WIDTH, **resolve("default", {}))
     ring = build_topology("circular", NODES)
     experiment = divided(data, plan, ring, "by-class")
-    if not json:
-        show_lines(
-            f"{len(data.y_train)} images of digits, sorted by digit and divided over "
-            f"{NODES} nodes on a ring.\nEach node holds one or two digits and talks to "
-            "two neighbours.\n"
-        )
     with out_folder(out), layer_progress(LAYERS, quiet=json) as on_layer:
+        if not json:
+            show_lines(_INTRODUCTION.format(n_images=len(data.y_train), nodes=NODES))
         outcome = run_experiment(experiment, check_equivalence=True, on_layer=on_layer)
         write_outcome(outcome, out)
         write_atomically(out / TEST_FILE, _csv(data).encode())

@@ -164,10 +164,11 @@ def _cache_dir() -> Path:
 
 def _not_found(name: str, folder: Path | None, exc: DataError) -> str:
     where = f"`{folder}`" if folder else "a data folder (none is set)"
-    stored = [path.stem for path in folder.glob("*.npz")] if folder else []
+    near = [path.stem for path in folder.glob("*.npz")] if folder else []
+    near += [path.name for path in Path().glob("*") if path.suffix in SUFFIXES]
     return (
         f"No data set `{name}`: {', '.join(BUILTIN_NAMES)} need nothing; looked for "
         f"`{name}.npz` in {where} and in the cache `{_cache_dir()}`, then asked "
         f"OpenML: {exc} To use a file, give its path."
-        f"{did_you_mean(name, (*KNOWN_NAMES, *stored))}"
+        f"{did_you_mean(name, (*KNOWN_NAMES, *near))}"
     )
