@@ -210,4 +210,14 @@ def convert_toml(content: dict[str, Any], kind: Any, path: str | Path) -> Any:
     try:
         return msgspec.convert(content, kind)
     except msgspec.ValidationError as exc:
-        raise PlanError(f"`{path}`: {exc}") from exc
+        raise PlanError(f"`{path}`: {exc}{_near_setting(str(exc), kind)}") from exc
+
+
+def _near_setting(said: str, kind: type[msgspec.Struct]) -> str:
+    """The setting that was meant by one that msgspec does not know."""
+    mistyped = re.search(r"unknown field `(.*?)`", said)
+    if mistyped is None:
+        return ""
+    kinds = (kind, Plan, Graph, Member)
+    names = [name for one in kinds for name in one.__struct_fields__]
+    return "." + did_you_mean(mistyped[1], names)
