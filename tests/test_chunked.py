@@ -37,7 +37,6 @@ def small_blocks(size):
             (frame_blocks, "_CSV_BYTES"),
             (frame_blocks, "_MOST_ROWS"),
             (labelled, "_NPZ_BYTES"),
-            (labelled, "_NPZ_LABELS"),
         ):
             stack.enter_context(mock.patch.object(module, name, size))
         yield

@@ -5,6 +5,7 @@ the settings of the training. Every node holds the same file.
 from __future__ import annotations
 
 import hashlib
+import re
 import tomllib
 from collections.abc import Iterator
 from functools import lru_cache

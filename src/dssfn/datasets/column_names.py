@@ -31,7 +31,8 @@ def feature_columns(
         wanted = [name for name in names if name != target]
     if not wanted:
         raise DataError(f"`{file}` has no feature columns, only the target `{target}`.")
-    missing = [name for name in wanted if name not in names]
+    known = set(names)
+    missing = [name for name in wanted if name not in known]
     if missing:
         raise DataError(
             f"`{file}` has no column `{missing[0]}`, which the model was trained on."

@@ -10,11 +10,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import numpy as np
+
 from dssfn.errors import DataError
 from dssfn.hints import listing, reason, shortened
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
+MOST_COLUMNS = 100_000  # each takes kilobytes, however short the file
 _LONGEST_RECORD = 2**26  # bytes; longer than any sample, shorter than memory
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -22,6 +25,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 def read_header(path: Path, separator: str) -> tuple[list[str], int]:
     """Column names of a CSV file and the number of the line that holds them."""
     try:
+        _check_width(_count_columns(path, separator), path)
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = csv.reader(file, delimiter=separator)
             first = next((row for row in rows if row), None)
@@ -45,6 +49,7 @@ def read_header(path: Path, separator: str) -> tuple[list[str], int]:
 
 def checked_names(names: list[str], path: Path) -> list[str]:
     """Column names without blanks around them; each must be there and differ."""
+    _check_width(len(names), path)
     names = [name.strip() for name in names]
     for position, name in enumerate(names, start=1):
         if not name:
@@ -59,6 +64,31 @@ def checked_names(names: list[str], path: Path) -> list[str]:
                 f"{count} times. Rename or remove one."
             )
     return names
+
+
+def _count_columns(path: Path, separator: str) -> int:
+    """How many columns the header has, without taking it apart."""
+    header, n_quotes = bytearray(), 0
+    with path.open("rb") as file:
+        while line := file.readline(_LONGEST_RECORD):
+            header += line.strip(b"\r\n") if not header else line
+            n_quotes += line.count(b'"')
+            if len(header) >= _LONGEST_RECORD:
+                raise _endless_record(path, bytes(header))
+            if header and n_quotes % 2 == 0:
+                break
+    letters = np.frombuffer(header, np.uint8)
+    # As many quotation marks as they may be: whether they are odd is still known.
+    is_quoted = np.cumsum(letters == ord('"'), dtype=np.uint8) % 2 == 1
+    return 1 + int(np.count_nonzero((letters == ord(separator)) & ~is_quoted))
+
+
+def _check_width(n_columns: int, path: Path) -> None:
+    if n_columns > MOST_COLUMNS:
+        raise DataError(
+            f"`{path.name}` must have at most {MOST_COLUMNS} columns, got {n_columns}."
+            " Rows are samples; is it on its side? NPZ takes more features."
+        )
 
 
 def record_blocks(path: Path, size: int) -> Iterator[bytes]:
@@ -84,10 +114,11 @@ def record_blocks(path: Path, size: int) -> Iterator[bytes]:
 def cut_header(block: bytes) -> tuple[bytes, bytes]:
     """The first block of a file as its record of column names and the rest."""
     text = block.removeprefix(_BYTE_ORDER_MARK).lstrip(b"\r\n")
-    end = 0
+    end = n_quotes = 0
     while found := text.find(b"\n", end) + 1:
+        n_quotes += text.count(b'"', end, found)
         end = found
-        if text.count(b'"', 0, end) % 2 == 0:
+        if n_quotes % 2 == 0:
             return text[:end], text[end:]
     return text, b""
 
@@ -128,7 +159,7 @@ def _undecoded_line(path: Path) -> int | None:
 
 
 def _ragged(path: Path, lines: Iterable[str], separator: str) -> DataError | None:
-    rows = csv.reader(lines, delimiter=separator)
+    rows = csv.reader(_of_bearable_width(path, lines, separator), delimiter=separator)
     try:
         width = len(next(row for row in rows if row))
         for row in rows:
@@ -138,9 +169,23 @@ def _ragged(path: Path, lines: Iterable[str], separator: str) -> DataError | Non
                     f"in the first line, got {len(row)}. Quote values that hold a "
                     "separator."
                 )
+    except DataError as exc:
+        return exc
     except (csv.Error, StopIteration):
         pass  # the reader's own reason is as good
     return None
+
+
+def _of_bearable_width(
+    path: Path, lines: Iterable[str], separator: str
+) -> Iterator[str]:
+    for number, line in enumerate(lines, start=1):
+        if line.count(separator) >= MOST_COLUMNS:
+            raise DataError(
+                f"`{path.name}`, line {number}: expected at most {MOST_COLUMNS} "
+                f"fields, got {line.count(separator) + 1}."
+            )
+        yield line
 
 
 def _end_of_records(block: bytes) -> int:

@@ -18,7 +18,6 @@ import polars as pl
 from dssfn.datasets.arrays import Source, changed
 from dssfn.datasets.csv_text import (
     SEPARATORS,
-    checked_names,
     cut_header,
     explain,
     no_line_feeds,
@@ -30,6 +29,8 @@ from dssfn.datasets.frames import (
     Columns,
     damaged_parquet,
     filled_rows,
+    parquet_names,
+    scan_parquet,
     tidy,
     without_blanks,
 )
@@ -60,12 +61,18 @@ def open_frames(path: Path) -> FrameFile:
     return CsvFile(path, separator) if separator else ParquetFile(path)
 
 
+def _places(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    """Where the wanted columns stand, in file order."""
+    place = {name: k for k, name in enumerate(names)}
+    return sorted({place[name] for name in wanted})
+
+
 class ParquetFile:
     """A Parquet file, read by slices: polars skips what lies outside of a slice."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.names = self._checked_names()
+        self.names = parquet_names(self.path)
         self.n_rows = 0
 
     def survey(self) -> None:
@@ -74,17 +81,16 @@ class ParquetFile:
 
     def columns(self, wanted: Sequence[str]) -> Iterator[Columns]:
         """Some rows at a time of the wanted columns."""
-        if self._checked_names() != self.names:
+        if parquet_names(self.path) != self.names:
             raise changed(self.path.name)
-        places = sorted({self.names.index(name) for name in wanted})
+        places = _places(self.names, wanted)
         n_rows = max(1, min(_MOST_ROWS, _PARQUET_BYTES // (8 * len(places))))
         for start in range(0, self._length(), n_rows):
-            frame = self._collect(self._scan().select(pl.nth(*places)), start, n_rows)
+            frame = self._collect(
+                scan_parquet(self.path).select(pl.nth(*places)), start, n_rows
+            )
             frame.columns = [self.names[place] for place in places]
             yield Columns(frame, Source(self.path.name, first=start + 1))
-
-    def _scan(self) -> pl.LazyFrame:
-        return pl.scan_parquet(self.path, glob=False, hive_partitioning=False)
 
     def _collect(
         self, rows: pl.LazyFrame, start: int = 0, length: int | None = None
@@ -94,15 +100,8 @@ class ParquetFile:
         except READ_ERRORS as exc:
             raise damaged_parquet(self.path, exc) from exc
 
-    def _checked_names(self) -> list[str]:
-        try:
-            names = self._scan().collect_schema().names()
-        except READ_ERRORS as exc:
-            raise damaged_parquet(self.path, exc) from exc
-        return checked_names(names, self.path)
-
     def _length(self) -> int:
-        return int(self._collect(self._scan().select(pl.len())).item())
+        return int(self._collect(scan_parquet(self.path).select(pl.len())).item())
 
 
 class CsvFile:
@@ -135,7 +134,7 @@ class CsvFile:
 
     def columns(self, wanted: Sequence[str]) -> Iterator[Columns]:
         """Some rows at a time of the wanted columns, with the types of the survey."""
-        places = sorted({self.names.index(name) for name in wanted})
+        places = _places(self.names, wanted)
         types = [self._types[place] for place in places]
         options: dict[str, Any] = {
             "columns": [f"c{place}" for place in places],

@@ -15,7 +15,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dssfn._typing import Array
-from dssfn.datasets.arrays import Source, class_labels, missing_label
+from dssfn.datasets.arrays import (
+    Source,
+    check_text_length,
+    class_labels,
+    missing_label,
+)
 from dssfn.datasets.csv_text import (
     SEPARATORS,
     checked_names,
@@ -81,6 +86,8 @@ class Columns:
         if len(missing):
             raise missing_label(self.source, name, int(missing[0]))
         if series.dtype == pl.String:
+            longest = int(series.str.len_chars().max() or 0)  # type: ignore[arg-type]
+            check_text_length(longest, self.source, name=name)
             return np.array(series.to_list(), dtype=np.str_)
         if isinstance(series.dtype, pl.Decimal):
             series = series.cast(pl.Float64)
@@ -125,12 +132,27 @@ def damaged_parquet(path: Path, exc: BaseException) -> DataError:
 
 
 def _read_parquet(path: Path) -> Columns:
+    names = parquet_names(path)
     try:
-        frame = pl.read_parquet(path, glob=False, hive_partitioning=False)
+        frame = scan_parquet(path).collect()
     except READ_ERRORS as exc:
         raise damaged_parquet(path, exc) from exc
-    frame.columns = checked_names(frame.columns, path)
+    frame.columns = names
     return Columns(frame, Source(path.name))
+
+
+def scan_parquet(path: Path) -> pl.LazyFrame:
+    """A Parquet file of which nothing has been read."""
+    return pl.scan_parquet(path, glob=False, hive_partitioning=False)
+
+
+def parquet_names(path: Path) -> list[str]:
+    """The checked column names of a Parquet file."""
+    try:
+        names = scan_parquet(path).collect_schema().names()
+    except READ_ERRORS as exc:
+        raise damaged_parquet(path, exc) from exc
+    return checked_names(names, path)
 
 
 def _read_csv(path: Path, separator: str) -> Columns:

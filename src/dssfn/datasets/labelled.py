@@ -15,14 +15,13 @@ from dssfn.datasets.arrays import (
     Source,
     changed,
     check_feature_kind,
-    check_label_shape,
+    check_label_kind,
     class_labels,
     feature_matrix,
     missing_label,
-    npz_headers,
-    npz_rows,
 )
 from dssfn.datasets.column_names import feature_columns, target_column
+from dssfn.datasets.npz import Header, npz_headers, npz_rows
 from dssfn.datasets.table import existing_file
 from dssfn.errors import DataError
 
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
     from dssfn.datasets.frame_blocks import FrameFile
     from dssfn.datasets.frames import Columns
 
-_NPZ_BYTES = 2**22  # features of an NPZ file converted to float64 at a time
-_NPZ_LABELS = 2**16  # labels of an NPZ file at a time, when nothing else is read
+_NPZ_BYTES = 2**22  # features of an NPZ file, as float64, and labels at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,18 +92,20 @@ class _LabelledNpz:
         self.path = path
         self.feature_names: tuple[str, ...] | None = None
         self._target = target
-        self.n_samples, self.n_features = self._shape()
+        self._headers = self._checked_headers()
+        self.n_samples, self.n_features = self._headers[0].shape
 
     def labels(self) -> Iterator[NDArray[Any]]:
         start = 0
-        for values in npz_rows(self.path, self._target, _NPZ_LABELS):
+        n_rows = self._rows_at_once(0)
+        for values in npz_rows(self.path, self._target, n_rows):
             yield class_labels(values, self._source(start), name=self._target)
             start += len(values)
 
     def blocks(self) -> Iterator[Block]:
-        if self._shape() != (self.n_samples, self.n_features):
+        if self._checked_headers() != self._headers:
             raise changed(self.path.name)
-        n_rows = max(1, _NPZ_BYTES // (8 * self.n_features))
+        n_rows = self._rows_at_once(self.n_features)
         rows = npz_rows(self.path, "X", n_rows)
         labels = npz_rows(self.path, self._target, n_rows)
         start = 0
@@ -118,13 +118,17 @@ class _LabelledNpz:
     def _source(self, start: int) -> Source:
         return Source(self.path.name, first=start + 1)
 
-    def _shape(self) -> tuple[int, int]:
-        """J and P, once the arrays have been found to fit each other."""
+    def _rows_at_once(self, n_features: int) -> int:
+        label = self._headers[1].dtype.itemsize
+        return max(1, _NPZ_BYTES // (8 * n_features + label))
+
+    def _checked_headers(self) -> tuple[Header, Header]:
+        """Features and labels, once they have been found to fit each other."""
         headers = npz_headers(self.path, ("X", self._target))
         X, y = headers["X"], headers[self._target]
         source = self._source(0)
         check_feature_kind(X.shape, X.dtype, source)
-        check_label_shape(y.shape, source, name=self._target)
+        check_label_kind(y.shape, y.dtype, source, name=self._target)
         if X.shape[0] != y.shape[0]:
             raise DataError(
                 f"`{self.path.name}`: `X` and `{self._target}` must have as many rows, "
@@ -136,7 +140,7 @@ class _LabelledNpz:
                 "parts, but it is in Fortran order. Save it again as "
                 "`numpy.ascontiguousarray(X)`."
             )
-        return X.shape[0], X.shape[1]
+        return X, y
 
 
 class _LabelledFrames:

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dssfn._typing import Array
-from dssfn.datasets.arrays import npz_names
 from dssfn.datasets.dataset import Dataset, check_split, split
 from dssfn.datasets.fetch import RECIPES, check_name, fetch_openml_dataset
+from dssfn.datasets.npz import npz_names
 from dssfn.datasets.stored import keep, read_stored
 from dssfn.datasets.table import SUFFIXES, existing_file, read_labelled
 from dssfn.errors import DataError, PlanError

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dssfn._typing import Array
-from dssfn.datasets.arrays import Source, class_labels, feature_matrix, read_npz
+from dssfn.datasets.arrays import Source, class_labels, feature_matrix
 from dssfn.datasets.column_names import feature_columns, target_column
 from dssfn.datasets.csv_text import SEPARATORS
+from dssfn.datasets.npz import read_npz
 from dssfn.errors import DataError
 from dssfn.hints import no_file
 
