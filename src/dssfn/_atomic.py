@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 
@@ -28,6 +29,20 @@ def write_atomically(path: Path, content: bytes, *, private: bool = False) -> No
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def check_writable(folder: Path, *, n_bytes: int = 0) -> None:
+    """Write a file in a folder and remove it; an `OSError` says why it cannot be done.
+
+    Its name is new and cannot be foreseen, so that nobody who may write there too can
+    put a link in its place.
+    """
+    descriptor, name = tempfile.mkstemp(prefix=".dssfn-probe-", dir=folder)
+    try:
+        os.write(descriptor, bytes(n_bytes))
+    finally:
+        os.close(descriptor)
+        Path(name).unlink()
 
 
 def _sync_folder(folder: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dssfn._atomic import write_atomically
+from dssfn._atomic import check_writable, write_atomically
 from dssfn.cli.outcome import to_json
 from dssfn.errors import InputError
 from dssfn.experiments.trial import Outcome
@@ -28,9 +28,7 @@ def out_folder(path: Path | None) -> Iterator[None]:
     try:
         try:
             path.mkdir(parents=True, exist_ok=True)
-            probe = path / ".dssfn-probe"
-            probe.write_bytes(b"")
-            probe.unlink()
+            check_writable(path)
         except OSError as exc:
             raise InputError(
                 f"`--out` must be a folder to write to, got `{path}`: {exc.strerror}."

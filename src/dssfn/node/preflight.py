@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import socket
 import ssl
@@ -10,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from dssfn._atomic import check_writable
 from dssfn.config import Plan
 from dssfn.datasets.chunked import FileSamples, describe
 from dssfn.errors import DataError, InputError
@@ -50,9 +50,7 @@ def prepare_out(spec: NodeSpec, plan: Plan) -> Path:
     needed = 4 * 8 * (plan.n_outputs * units + 2 * plan.n_features) + 2**20
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        probe = folder / f".probe.{os.getpid()}"
-        probe.write_bytes(b"\0" * 4096)
-        probe.unlink()
+        check_writable(folder, n_bytes=4096)
         free = shutil.disk_usage(folder).free
     except OSError as exc:
         raise InputError(
