@@ -53,14 +53,17 @@ def unknown(
     return f"`{argument}` must be one of {', '.join(names)}, got {came!r}.{hint}"
 
 
-def no_file(path: Path) -> str:
-    """The message about a path that is not that of a file."""
+def no_file(path: Path, meant: str = "") -> str:
+    """The message about a path that is not that of a file.
+
+    `meant` is a question that ends it, if the caller knows better what was meant.
+    """
     if path.is_dir():
         return f"`{path}` is a folder. Give one of the files in it."
     if not path.parent.is_dir():
         return f"`{path}` does not exist, nor does its folder."
     siblings = [other.name for other in path.parent.iterdir() if other.is_file()]
-    close = did_you_mean(path.name, siblings) or " Check the path."
+    close = meant or did_you_mean(path.name, siblings) or " Check the path."
     return f"`{path}` does not exist.{close}"
 
 

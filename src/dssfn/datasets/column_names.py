@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from dssfn.errors import DataError
 from dssfn.hints import did_you_mean, listing
@@ -24,11 +24,16 @@ def target_column(file: str, names: Sequence[str], target: str | None) -> str:
 
 
 def feature_columns(
-    file: str, names: Sequence[str], target: str | None, wanted: Sequence[str] | None
+    file: str,
+    names: Sequence[str],
+    target: str | None,
+    wanted: Sequence[str] | None,
+    *,
+    index: Collection[str] = (),
 ) -> tuple[str, ...]:
-    """The wanted columns, or all but the target."""
+    """The wanted columns, or all but the target and those that number the rows."""
     if wanted is None:
-        wanted = [name for name in names if name != target]
+        wanted = [name for name in names if name != target and name not in index]
     if not wanted:
         raise DataError(f"`{file}` has no feature columns, only the target `{target}`.")
     known = set(names)

@@ -29,6 +29,7 @@ from dssfn.datasets.frames import (
     Columns,
     damaged_parquet,
     filled_rows,
+    parquet_index,
     parquet_names,
     scan_parquet,
     tidy,
@@ -45,6 +46,8 @@ class FrameFile(Protocol):
 
     path: Path
     names: list[str]
+    index: frozenset[str]
+    """Columns that only number the rows."""
     n_rows: int
     """J, once `survey` has been called."""
 
@@ -73,6 +76,7 @@ class ParquetFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.names = parquet_names(self.path)
+        self.index = parquet_index(path, self.names)
         self.n_rows = 0
 
     def survey(self) -> None:
@@ -110,6 +114,7 @@ class CsvFile:
     def __init__(self, path: Path, separator: str) -> None:
         self.path = path
         self.names, self._header_line = read_header(path, separator)
+        self.index: frozenset[str] = frozenset()
         self.n_rows = 0
         self._separator = separator
         self._header: bytes | None = None  # as it stood in the first pass

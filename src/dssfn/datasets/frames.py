@@ -6,6 +6,8 @@ is text only if it holds text somewhere; the offending cell is then looked up an
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +35,8 @@ from dssfn.hints import reason, shortened
 
 # Damage deep inside makes the reader panic, which is no ordinary Exception.
 READ_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+# There is none, it is damaged, or this polars is too old to show it.
+_NO_NOTE = (KeyError, TypeError, ValueError, RecursionError, AttributeError)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,10 +49,13 @@ class Columns:
         At least one row; names without blanks around them, all different.
     source : Source
         How to name a row of it in a message.
+    index : frozenset of str
+        Columns that only number the rows.
     """
 
     frame: pl.DataFrame
     source: Source
+    index: frozenset[str] = frozenset()
 
     @property
     def names(self) -> list[str]:
@@ -71,6 +78,13 @@ class Columns:
         if bad.size:
             raise self._bad_feature(series, int(bad[0]))
         return values
+
+    def are_numbers(self, name: str) -> bool:
+        """Whether a column holds numbers, true and false, or nothing yet."""
+        series = self.frame[name]
+        if series.dtype == pl.String:
+            series = tidy(series)
+        return series.dtype.is_numeric() or series.dtype in (pl.Boolean, pl.Null)
 
     def labels(self, name: str) -> NDArray[Any]:
         """One target column of shape (J,) as text, bool or int64."""
@@ -138,7 +152,7 @@ def _read_parquet(path: Path) -> Columns:
     except READ_ERRORS as exc:
         raise damaged_parquet(path, exc) from exc
     frame.columns = names
-    return Columns(frame, Source(path.name))
+    return Columns(frame, Source(path.name), parquet_index(path, names))
 
 
 def scan_parquet(path: Path) -> pl.LazyFrame:
@@ -153,6 +167,23 @@ def parquet_names(path: Path) -> list[str]:
     except READ_ERRORS as exc:
         raise damaged_parquet(path, exc) from exc
     return checked_names(names, path)
+
+
+def parquet_index(path: Path, names: list[str]) -> frozenset[str]:
+    """The columns that are the index of a table of pandas, which numbers its rows.
+
+    Pandas says so in a note; an index without a name can be told by what it is called.
+    """
+    try:
+        note = json.loads(pl.read_parquet_metadata(path)["pandas"])
+        noted = {str(one) for one in note["index_columns"]}
+    except (*READ_ERRORS, *_NO_NOTE):
+        noted = set()
+    return frozenset(
+        name
+        for name in names
+        if name in noted or re.fullmatch(r"__index_level_\d+__", name)
+    )
 
 
 def _read_csv(path: Path, separator: str) -> Columns:

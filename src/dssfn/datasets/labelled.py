@@ -55,6 +55,9 @@ class LabelledFile(Protocol):
     def blocks(self) -> Iterator[Block]:
         """All samples, some at a time."""
 
+    def not_numbers(self) -> tuple[str, ...]:
+        """The features that hold text or anything else that is no number."""
+
 
 def open_labelled(
     path: str | Path,
@@ -115,6 +118,9 @@ class _LabelledNpz:
             yield Block(feature_matrix(values, source).T, y, source)
             start += len(values)
 
+    def not_numbers(self) -> tuple[str, ...]:
+        return ()
+
     def _source(self, start: int) -> Source:
         return Source(self.path.name, first=start + 1)
 
@@ -153,7 +159,9 @@ class _LabelledFrames:
         self._file = file
         name, names = file.path.name, file.names
         self._target = target_column(name, names, target)
-        self._features = feature_columns(name, names, target, features)
+        self._features = feature_columns(
+            name, names, target, features, index=file.index
+        )
         self.feature_names: tuple[str, ...] | None = self._features
         file.survey()
         if file.n_rows == 0:
@@ -172,6 +180,13 @@ class _LabelledFrames:
             for place, name in enumerate(self._features):
                 X[place] = columns.numbers(name)
             yield Block(X, labels, columns.source)
+
+    def not_numbers(self) -> tuple[str, ...]:
+        found: set[str] = set()
+        for columns in self._file.columns(self._features):
+            left = [name for name in self._features if name not in found]
+            found.update(name for name in left if not columns.are_numbers(name))
+        return tuple(name for name in self._features if name in found)
 
     def _labels(self, columns: Columns) -> NDArray[Any]:
         missing = columns.frame[self._target].is_null().arg_true()

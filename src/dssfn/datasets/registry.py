@@ -14,7 +14,12 @@ from dssfn.datasets.dataset import Dataset, check_split, split
 from dssfn.datasets.fetch import RECIPES, check_name, fetch_openml_dataset
 from dssfn.datasets.npz import npz_names
 from dssfn.datasets.stored import keep, read_stored
-from dssfn.datasets.table import SUFFIXES, existing_file, read_labelled
+from dssfn.datasets.table import (
+    SUFFIXES,
+    existing_file,
+    forgotten_suffix,
+    read_labelled,
+)
 from dssfn.errors import DataError, PlanError
 from dssfn.hints import did_you_mean
 
@@ -55,6 +60,7 @@ def load(
     """
     check_split(test_size, seed)
     if not _is_path(source):
+        _ask_for_suffix(source, data_dir)
         _refuse(source, "a named set", target=target, test_file=test_file)
         return load_dataset(source, data_dir=data_dir, test_size=test_size, seed=seed)
     path = existing_file(source)
@@ -112,15 +118,28 @@ def load_dataset(
     folder = _data_dir(data_dir)
     if name in BUILTIN_NAMES:
         return _builtin(name, test_size, seed)
-    cached = _cache_dir() / f"{name}.npz"
-    for path in ([folder / f"{name}.npz"] if folder else []) + [cached]:
-        if path.is_file():
-            return read_stored(name, path)
+    stored = _stored(name, folder)
+    if stored is not None:
+        return read_stored(name, stored)
     try:
         fetched = fetch_openml_dataset(name)
     except DataError as exc:
         raise DataError(_not_found(name, folder, exc)) from exc
-    return keep(fetched, cached)
+    return keep(fetched, _cache_dir() / f"{name}.npz")
+
+
+def _stored(name: str, folder: Path | None) -> Path | None:
+    """Where a set lies that need not be downloaded."""
+    folders = [_cache_dir()] if folder is None else [folder, _cache_dir()]
+    paths = [one / f"{name}.npz" for one in folders]
+    return next((path for path in paths if path.is_file()), None)
+
+
+def _ask_for_suffix(source: str, data_dir: Path | None) -> None:
+    """Ask nobody for a set of the name of a file that lies here."""
+    meant = forgotten_suffix(Path(source))
+    if meant and source not in KNOWN_NAMES and not _stored(source, _data_dir(data_dir)):
+        raise DataError(f"No data set `{source}` is at hand.{meant}")
 
 
 def _is_path(source: str) -> bool:

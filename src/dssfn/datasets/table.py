@@ -115,7 +115,7 @@ def existing_file(path: str | Path) -> Path:
     """Return the path of a data file, or say what is wrong with it."""
     path = Path(path)
     if not path.is_file():
-        raise DataError(no_file(path))
+        raise DataError(no_file(path, forgotten_suffix(path)))
     if path.suffix.lower() not in SUFFIXES:
         raise DataError(
             f"`{path.name}` must end in one of {', '.join(SUFFIXES)}. "
@@ -124,6 +124,14 @@ def existing_file(path: str | Path) -> Path:
     if path.stat().st_size == 0:
         raise DataError(f"`{path.name}` is empty.")
     return path
+
+
+def forgotten_suffix(path: Path) -> str:
+    """A question with a data file of that name, to end a message; empty if none is."""
+    for suffix in SUFFIXES:
+        if path.with_name(path.name + suffix).is_file():
+            return f" Did you mean `{path.name}{suffix}`?"
+    return ""
 
 
 def _columns(path: Path) -> Columns:
@@ -155,7 +163,7 @@ def _from_columns(
     y = None
     if target is not None:
         y = columns.labels(target_column(file, names, target))
-    features = feature_columns(file, names, target, features)
+    features = feature_columns(file, names, target, features, index=columns.index)
     X: Array = np.empty((columns.n_rows, len(features)))
     for position, name in enumerate(features):
         X[:, position] = columns.numbers(name)
