@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dssfn._typing import Label
-from dssfn.cli.listed import addresses, edges, labels, words
+from dssfn.cli.listed import addresses, edges, words
 from dssfn.cli.options import (
     CERTIFICATES,
     DATA,
@@ -27,10 +26,8 @@ from dssfn.cli.options import (
     option,
 )
 from dssfn.cli.outcome import print_json, show_lines
+from dssfn.cli.sample import data_settings
 from dssfn.config import Plan
-from dssfn.datasets import describe
-from dssfn.datasets.chunked import Description
-from dssfn.datasets.column_names import feature_columns
 from dssfn.errors import PlanError
 from dssfn.federation import Federation, Graph, Member, split_address
 from dssfn.presets import resolve
@@ -133,7 +130,7 @@ def init(
         "n_layers": layers, "width": width, "seed": seed, **resolve(preset, given)
     }  # fmt: skip
     names = _names(nodes)
-    known = _data_settings(like, target, classes, features)
+    known = data_settings(like, target, classes, features)
     left_open = [field for field in ("classes", "feature_names") if field not in known]
     stand_in = {"classes": STAND_IN_CLASSES, "n_features": 1}
     federation = Federation(
@@ -234,58 +231,6 @@ def _check_reachable(federation: Federation) -> None:
                 f"{b} has one. Give `--address {a}=host:port` or `--address "
                 f"{b}=host:port`."
             )
-
-
-def _data_settings(
-    like: Path | None, target: str | None, classes: str | None, features: str | None
-) -> dict[str, Any]:
-    """What the options and a sample file say of classes and features."""
-    sample = None if like is None else describe(like, target)
-    found: dict[str, Any] = {}
-    if classes is not None:
-        found["classes"] = _classes(classes, sample)
-    elif sample is not None:
-        found["classes"] = sample.classes
-        if len(sample.classes) < 2:
-            raise PlanError(
-                f"`{like}` must hold at least two classes, got {sample.classes[0]!r} "
-                "only. Name all of them with `--classes`."
-            )
-    if features is not None:
-        found |= _features(features, target, sample)
-    elif sample is not None:
-        found["feature_names"] = sample.feature_names
-        found["n_features"] = sample.n_features
-    return found
-
-
-def _classes(text: str, sample: Description | None) -> tuple[Label, ...]:
-    given = labels(text)
-    others = [] if sample is None else [c for c in sample.classes if c not in given]
-    if others:
-        raise PlanError(
-            f"`--classes` must name all labels of the file, but lacks {others[0]!r}; "
-            f"got {list(given)}."
-        )
-    return given
-
-
-def _features(
-    text: str, target: str | None, sample: Description | None
-) -> dict[str, Any]:
-    """Names of features, or how many there are where the files have no names."""
-    names = None if text.strip().isdecimal() else tuple(words("--features", text))
-    n_features = int(text) if names is None else len(names)
-    if target in (names or ()):
-        raise PlanError(f"`--features` must not name the target {target!r}.")
-    if sample is not None and names is not None and sample.feature_names is not None:
-        feature_columns("--like", sample.feature_names, None, names)
-    elif sample is not None and n_features != sample.n_features:
-        raise PlanError(
-            f"`--features` must be as many as the file has, {sample.n_features}, "
-            f"got {n_features}."
-        )
-    return {"feature_names": names, "n_features": n_features}
 
 
 def _figures(

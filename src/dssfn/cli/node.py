@@ -15,7 +15,9 @@ from dssfn.cli.outcome import WRONG_INPUT, print_json, screen
 
 MARKS = {True: "ok", False: "WRONG", None: "?"}
 
-NodeFile = Annotated[Path, typer.Argument(help="The node's file, as node.toml.")]
+NodeFile = Annotated[
+    Path, typer.Argument(help="The node's file, or the folder with node.toml in it.")
+]
 
 
 def check(node: NodeFile, json: Json = False) -> None:

@@ -22,10 +22,11 @@ from dssfn.errors import InputError, PlanError
 from dssfn.federation import Federation, read_toml
 from dssfn.hints import unknown
 from dssfn.node.pki import NODE_DAYS, issue, make_authority, read_authority
+from dssfn.node.spec import NODE_FILE
 from dssfn.node.texts import node_text, plan_text
 from dssfn.node_names import check_node_name
 
-PLAN_FILE, NODE_FILE = "plan.toml", "node.toml"
+PLAN_FILE = "plan.toml"
 CERTIFICATE_FILE, KEY_FILE = "node.crt", "node.key"
 AUTHORITY_FOLDER, AUTHORITY_FILE, AUTHORITY_KEY_FILE = "ca", "ca.crt", "ca.key"
 

@@ -25,7 +25,7 @@ from dssfn.node.checkpoint import Checkpoints
 from dssfn.node.farewell import farewell
 from dssfn.node.metrics import serve_metrics
 from dssfn.node.native_log import native_lines
-from dssfn.node.preflight import identity_of, prepare_out, samples_of
+from dssfn.node.preflight import few_samples, identity_of, prepare_out, samples_of
 from dssfn.node.runtime import NodeTraining, connect, settled
 from dssfn.node.spec import load_node
 from dssfn.shard import Samples
@@ -61,6 +61,7 @@ def launch(node: Path, *, fresh: bool = False) -> tuple[Path, dict[str, Any]]:
         stack.enter_context(native_lines())
         stack.enter_context(_logging(out / LOG_FILE))
         log.info("%s starts: plan %s", spec.name, federation.fingerprint()[:16])
+        warn_of_few(samples.n_samples)
         training = NodeTraining(
             node=federation.index(spec.name),
             topology=federation.topology(),
@@ -87,6 +88,12 @@ def launch(node: Path, *, fresh: bool = False) -> tuple[Path, dict[str, Any]]:
         result = _finish(network, training, out, time.perf_counter() - start)
         log.info("%s has finished: %s", spec.name, result["sha256"])
     return out, result
+
+
+def warn_of_few(n_samples: int) -> None:
+    """Say in the log what few samples mean."""
+    if warning := few_samples(n_samples):
+        log.warning("%s", warning)
 
 
 def _belongs_to(federation: Federation, samples: Samples) -> dict[str, str | int]:

@@ -9,9 +9,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dssfn._atomic import check_writable
 from dssfn.config import Plan
-from dssfn.datasets.chunked import FileSamples, describe
+from dssfn.datasets.chunked import FileSamples
 from dssfn.errors import DataError, InputError
 from dssfn.federation import Federation, split_address
 from dssfn.node.pki import Identity, read_identity
@@ -19,11 +22,14 @@ from dssfn.node.runtime import largest_letter, neighbours_of, settled
 from dssfn.node.spec import NodeSpec
 
 REACH = 3.0  # seconds for a neighbour to answer
+FEW = 10  # samples; with fewer, sums over them say much of each
+CHUNK = 1000  # samples read at a time
+MOST_CLASSES_SHOWN = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check found: `is_good` is None where only time will tell."""
+    """What a check found: `is_good` is None where a person, or time, must tell."""
 
     what: str
     is_good: bool | None
@@ -41,6 +47,56 @@ def samples_of(spec: NodeSpec, plan: Plan) -> FileSamples:
     if samples.n_samples < 1:
         raise DataError(f"`{spec.data}` must hold at least one sample, got none.")
     return samples
+
+
+def few_samples(n_samples: int) -> str | None:
+    """What to say of a node with very few samples; None where they are enough."""
+    if n_samples >= FEW:
+        return None
+    if n_samples == 1:
+        return "1 sample: what this node sends reveals it. Take part with more samples."
+    return (
+        f"{n_samples} samples: with so few, what this node sends may reveal them. Take "
+        "part with more samples."
+    )
+
+
+def _class_counts(samples: FileSamples) -> NDArray[np.intp]:
+    """How many samples each class of the plan has, from reading all as training does.
+
+    Every value of every feature and every label is checked on the way.
+    """
+    counts = np.zeros(samples.n_outputs, dtype=np.intp)
+    for _, T in samples.chunks(CHUNK):
+        counts += np.count_nonzero(T, axis=1)
+    return counts
+
+
+def _shown_counts(plan: Plan, counts: NDArray[np.intp]) -> str:
+    held = [(label, n) for label, n in zip(plan.classes, counts, strict=True) if n]
+    lacking = [repr(c) for c, n in zip(plan.classes, counts, strict=True) if not n]
+    text = ", ".join(f"{label!r} {n}" for label, n in held[:MOST_CLASSES_SHOWN])
+    if len(held) > MOST_CLASSES_SHOWN:
+        text += f" and {len(held) - MOST_CLASSES_SHOWN} more classes"
+    if lacking:
+        text += f"; no sample of {', '.join(lacking[:MOST_CLASSES_SHOWN])}"
+    if len(lacking) > MOST_CLASSES_SHOWN:
+        text += f" and {len(lacking) - MOST_CLASSES_SHOWN} more"
+    return text
+
+
+def _examine_data(spec: NodeSpec, plan: Plan) -> Iterator[Finding]:
+    try:
+        samples = samples_of(spec, plan)
+        counts = _class_counts(samples)
+    except InputError as exc:
+        yield Finding("data", False, str(exc))
+        return
+    found = f"{samples.n_samples} samples, {samples.n_features} features"
+    yield Finding("data", True, found)
+    yield Finding("classes", True, _shown_counts(plan, counts))
+    if warning := few_samples(samples.n_samples):
+        yield Finding("few samples", None, warning)
 
 
 def prepare_out(spec: NodeSpec, plan: Plan) -> Path:
@@ -78,25 +134,12 @@ def examine(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
     def certificate() -> str:
         return f"{spec.name}, valid until {identity_of(spec).expires:%Y-%m-%d}"
 
-    def data() -> str:
-        samples_of(spec, plan)
-        found = describe(spec.data, spec.target)
-        lacking = set(plan.classes) - set(found.classes)
-        extra = sorted(set(found.classes) - set(plan.classes), key=str)
-        if extra:
-            raise DataError(
-                f"`{spec.data}` holds label {extra[0]!r}, which is not one of the "
-                f"plan's classes {', '.join(map(repr, plan.classes[:8]))}."
-            )
-        rest = f"; no sample of {sorted(lacking, key=str)}" if lacking else ""
-        return f"{found.n_samples} samples, {found.n_features} features{rest}"
-
     def out() -> str:
         return str(prepare_out(spec, plan))
 
     yield _finding("plan", plan_of)
     yield _finding("certificate", certificate)
-    yield _finding("data", data)
+    yield from _examine_data(spec, plan)
     yield _finding("out", out)
     if spec.listen is not None:
         yield _finding("port", lambda: _free_port(spec.listen or ""))

@@ -19,6 +19,8 @@ from dssfn.federation import (
     split_address,
 )
 
+NODE_FILE = "node.toml"
+
 
 class NodeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One node, as its own organisation sets it up.
@@ -81,8 +83,13 @@ class NodeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 def load_node(path: str | Path) -> tuple[NodeSpec, Federation]:
-    """Read a node's file, with its paths made whole, and the plan that it names."""
+    """Read a node's file, with its paths made whole, and the plan that it names.
+
+    A folder stands for the `node.toml` in it.
+    """
     path = Path(path)
+    if path.is_dir():
+        path /= NODE_FILE
     spec: NodeSpec = convert_toml(read_toml(path, "node"), NodeSpec, path)
     folder = path.resolve().parent
     paths = {

@@ -1,0 +1,90 @@
+"""What `--like`, `--classes` and `--features` say of the data of a federation."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dssfn._typing import Label
+from dssfn.cli.listed import labels, words
+from dssfn.datasets import describe
+from dssfn.datasets.chunked import Description
+from dssfn.datasets.column_names import feature_columns
+from dssfn.datasets.hints import listing
+from dssfn.datasets.labelled import open_labelled
+from dssfn.errors import PlanError
+
+
+def data_settings(
+    like: Path | None, target: str | None, classes: str | None, features: str | None
+) -> dict[str, Any]:
+    """What the options and a sample file say of classes and features."""
+    sample = None if like is None else describe(like, target)
+    found: dict[str, Any] = {}
+    if classes is not None:
+        found["classes"] = _classes(classes, sample)
+    elif sample is not None:
+        found["classes"] = sample.classes
+        if len(sample.classes) < 2:
+            raise PlanError(
+                f"`{like}` must hold at least two classes, got {sample.classes[0]!r} "
+                "only. Name all of them with `--classes`."
+            )
+    if features is not None:
+        found |= _features(features, target, sample)
+    elif sample is not None:
+        found["feature_names"] = sample.feature_names
+        found["n_features"] = sample.n_features
+    if like is not None and found["feature_names"] is not None:
+        _check_numbers(like, target, found["feature_names"])
+    return found
+
+
+def _check_numbers(like: Path, target: str | None, chosen: Sequence[str]) -> None:
+    """Refuse features that are no numbers, with the option that leaves them out."""
+    file = open_labelled(like, target)
+    text = [name for name in file.not_numbers() if name in set(chosen)]
+    if not text:
+        return
+    numbers = [name for name in chosen if name not in set(text)]
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(numbers)
+    leave_out = f", or leave them out: `--features {shlex.quote(line.getvalue())}`"
+    raise PlanError(
+        f"Features must be numbers, but in `{like.name}` there is something else in "
+        f"{listing(text)}. Encode them as numbers in every node's file"
+        f"{leave_out if numbers else ''}."
+    )
+
+
+def _classes(text: str, sample: Description | None) -> tuple[Label, ...]:
+    given = labels(text)
+    others = [] if sample is None else [c for c in sample.classes if c not in given]
+    if others:
+        raise PlanError(
+            f"`--classes` must name all labels of the file, but lacks {others[0]!r}; "
+            f"got {list(given)}."
+        )
+    return given
+
+
+def _features(
+    text: str, target: str | None, sample: Description | None
+) -> dict[str, Any]:
+    """Names of features, or how many there are where the files have no names."""
+    names = None if text.strip().isdecimal() else tuple(words("--features", text))
+    n_features = int(text) if names is None else len(names)
+    if target in (names or ()):
+        raise PlanError(f"`--features` must not name the target {target!r}.")
+    if sample is not None and names is not None and sample.feature_names is not None:
+        feature_columns("--like", sample.feature_names, None, names)
+    elif sample is not None and n_features != sample.n_features:
+        raise PlanError(
+            f"`--features` must be as many as the file has, {sample.n_features}, "
+            f"got {n_features}."
+        )
+    return {"feature_names": names, "n_features": n_features}
