@@ -5,6 +5,8 @@ what several of them need.
 from __future__ import annotations
 
 import os
+from types import SimpleNamespace
+from urllib.error import URLError
 
 import numpy as np
 import polars as pl
@@ -42,11 +44,29 @@ def write(tmp_path):
 
 
 @pytest.fixture
-def offline(monkeypatch, tmp_path_factory):
-    """Refuse every connection, and have nothing in the cache."""
+def offline(monkeypatch, tmp_path):
+    """No folder of data, an empty cache, and an OpenML that does not answer."""
 
-    def refuse(*_):
-        raise OSError("no network in this test")
+    def unreachable(**_):
+        raise URLError("no route to host")
 
-    monkeypatch.setattr("socket.socket.connect", refuse)
-    monkeypatch.setenv("DSSFN_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+    monkeypatch.delenv("DSSFN_DATA_DIR", raising=False)
+    monkeypatch.setenv("DSSFN_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", unreachable)
+
+
+@pytest.fixture
+def openml(monkeypatch):
+    """Let OpenML answer with a frame and a target; returns what it was asked for."""
+
+    def answer(frame, target):
+        asked = []
+
+        def give(**which):
+            asked.append(which)
+            return SimpleNamespace(data=frame, target=target)
+
+        monkeypatch.setattr("sklearn.datasets.fetch_openml", give)
+        return asked
+
+    return answer

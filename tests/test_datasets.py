@@ -29,36 +29,8 @@ from dssfn.datasets import (
 from dssfn.errors import DataError, PlanError
 
 REAL = Path(os.environ.get("DSSFN_DATA_DIR", "no data folder is set"))
+pytestmark = pytest.mark.usefixtures("offline")
 ARRAYS = ("X_train", "y_train", "X_test", "y_test")
-
-
-@pytest.fixture(autouse=True)
-def offline(monkeypatch, tmp_path):
-    """No folder of data, an empty cache, and an OpenML that does not answer."""
-
-    def unreachable(**_):
-        raise URLError("no route to host")
-
-    monkeypatch.delenv("DSSFN_DATA_DIR", raising=False)
-    monkeypatch.setenv("DSSFN_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(sklearn.datasets, "fetch_openml", unreachable)
-
-
-@pytest.fixture
-def openml(monkeypatch):
-    """Let OpenML answer with a frame and a target; returns what it was asked for."""
-
-    def answer(frame, target):
-        asked = []
-
-        def give(**which):
-            asked.append(which)
-            return sklearn.utils.Bunch(data=frame, target=target)
-
-        monkeypatch.setattr(sklearn.datasets, "fetch_openml", give)
-        return asked
-
-    return answer
 
 
 def toy(n_train=6, n_test=4, n_features=3):
@@ -500,11 +472,14 @@ def test_a_set_from_openml_is_kept_in_the_cache(openml, tmp_path):
     assert [which["name"] for which in asked] == ["other"]
     assert_equal(first, second)
     assert first.feature_names == ("a", "b", "c")
-    assert [path.name for path in (tmp_path / "cache").iterdir()] == ["other.npz"]
+    kept = {path.name for path in (tmp_path / "cache").iterdir()}
+    assert kept == {"other.npz", "other.npz.sha256"}
 
 
-def test_pixels_from_openml_are_scaled_once(openml, tmp_path):
+def test_pixels_from_openml_are_scaled_once(openml, tmp_path, monkeypatch):
     n_rows = 60010
+    small = fetch.Recipe(554, n_train=60000, shape=(n_rows, 1), n_classes=10)
+    monkeypatch.setitem(fetch.RECIPES, "mnist", small)
     pixels = pd.DataFrame({"p": np.arange(n_rows) % 256})
     asked = openml(pixels, pd.Series(np.arange(n_rows) % 10, name="class"))
     first, second = load_dataset("mnist"), load_dataset("mnist")
@@ -530,6 +505,7 @@ def test_a_cache_that_cannot_be_written_is_a_warning(openml, tmp_path, monkeypat
         (TimeoutError("timed out"), "timed out"),
         (ValueError("No active dataset other found."), "No active dataset other found"),
         (IncompleteRead(b""), "IncompleteRead"),
+        (KeyError("data"), "data"),
         (ImportError("pandas"), "pip install pandas"),
     ],
 )

@@ -14,9 +14,9 @@ from dssfn.cli.listed import labels, words
 from dssfn.datasets import describe
 from dssfn.datasets.chunked import Description
 from dssfn.datasets.column_names import feature_columns
-from dssfn.datasets.hints import listing
 from dssfn.datasets.labelled import open_labelled
 from dssfn.errors import PlanError
+from dssfn.hints import listing
 
 
 def data_settings(

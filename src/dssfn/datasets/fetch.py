@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dssfn._typing import Array
 from dssfn.datasets.arrays import Source, class_labels, feature_matrix, missing_label
 from dssfn.datasets.dataset import Dataset, split
+from dssfn.datasets.pinned import content_digest
 from dssfn.errors import DataError
 from dssfn.hints import reason
 
@@ -28,17 +29,53 @@ _VOWEL_NOT_FEATURES = ("trainortest", "speaker", "sex")
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """OpenML's number of a set, and how many of its samples are for training."""
+    """A set as OpenML must give it.
+
+    Parameters
+    ----------
+    data_id : int
+        OpenML's number of the set in one version, which does not change.
+    n_train : int
+        How many of its samples are for training.
+    shape : tuple of int
+        Samples and features.
+    n_classes : int
+    content : str, optional
+        The `content_digest` of all samples, where they are known to be those of the
+        set's first home.
+    """
 
     data_id: int
     n_train: int
+    shape: tuple[int, int]
+    n_classes: int
+    content: str | None = None
 
 
 RECIPES = {
-    "vowel": Recipe(307, n_train=528),
-    "satimage": Recipe(182, n_train=4435),
-    "letter": Recipe(6, n_train=13333),
-    "mnist": Recipe(554, n_train=60000),
+    "vowel": Recipe(
+        307,
+        n_train=528,
+        shape=(990, 10),
+        n_classes=11,
+        content="e2c85fa80f88fce63d2ae041be23f3d6ca7efe2cb6b78508ac6717f49c1f3e2a",
+    ),
+    # OpenML's copy lacks five rows; which ones is not known, nor their digest.
+    "satimage": Recipe(182, n_train=4435, shape=(6430, 36), n_classes=6),
+    "letter": Recipe(
+        6,
+        n_train=13333,
+        shape=(20000, 16),
+        n_classes=26,
+        content="1529d4784bf072606f0c2be31e7e6326ed04c167a3ee427c43715b43c2fa1fc0",
+    ),
+    "mnist": Recipe(
+        554,
+        n_train=60000,
+        shape=(70000, 784),
+        n_classes=10,
+        content="935b4626be20385fb11a4a9baa1dcfdff19609d3aed9e7dc26945cbef211b6a4",
+    ),
 }
 
 
@@ -47,19 +84,49 @@ def fetch_openml_dataset(name: str) -> Dataset:
 
     `vowel`, `satimage`, `letter` and `mnist` come in their canonical split, with class
     ids from 0. OpenML's copy of `satimage` has 6430 rows instead of 6435 and another
-    order, so that its canonical split is only approximated, by the first 4435 rows.
+    order, so that its canonical split is only approximated, by the first 4435 rows; of
+    `letter` too the first rows are for training, in OpenML's order.
     Any other name is split 70/30 by class with seed 0 and keeps its labels; of several
     versions OpenML's oldest active one is taken.
+
+    A file must have the checksum that OpenML states, and one of the four sets the
+    samples that it is known by.
 
     Raises
     ------
     DataError
-        OpenML cannot be reached or does not have the set, or the set has features
-        that are not numbers, or missing values.
+        OpenML cannot be reached or does not have the set, what it gives is not the set,
+        or the set has features that are not numbers, or missing values.
     """
     check_name(name)
     frame, target = download(name)
-    return convert(name, frame, target)
+    data = convert(name, frame, target)
+    if name in RECIPES:
+        _check_known(data, RECIPES[name])
+    return data
+
+
+def _check_known(data: Dataset, recipe: Recipe) -> None:
+    """Refuse a set that is not the known one of its name."""
+    X = np.concatenate([data.X_train, data.X_test])
+    y = np.concatenate([data.y_train, data.y_test])
+    n_classes = len(np.unique(y))
+    way_out = (
+        "Nothing was kept. Try again later, or put the set in a folder and name that "
+        "by `data_dir`."
+    )
+    if (X.shape, n_classes) != (recipe.shape, recipe.n_classes):
+        raise DataError(
+            f"`{data.name}` must have {recipe.shape[0]} samples, {recipe.shape[1]} "
+            f"features and {recipe.n_classes} classes, but OpenML gave {X.shape[0]}, "
+            f"{X.shape[1]} and {n_classes}. {way_out}"
+        )
+    found = content_digest(X, y)
+    if recipe.content not in (None, found):
+        raise DataError(
+            f"`{data.name}` must have samples with sha256 {recipe.content}, but OpenML "
+            f"gave others, with {found}. {way_out}"
+        )
 
 
 def check_name(name: str) -> None:
@@ -79,13 +146,19 @@ def download(name: str) -> tuple[Any, Any]:
     which = {"name": name} if recipe is None else {"data_id": recipe.data_id}
     try:
         with _deadline(_TIMEOUT), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="A network error occurred")
+            for chatter in ("A network error occurred", "Downloaded file could have"):
+                warnings.filterwarnings("ignore", message=chatter)
             bunch: Any = fetch_openml(**which, as_frame=True, cache=False, n_retries=1)
     except ImportError as exc:
         raise DataError(
             "Downloads from OpenML need pandas. Install it with `pip install pandas`."
         ) from exc
-    except (OSError, ValueError, HTTPException) as exc:
+    except (OSError, ValueError, LookupError, HTTPException) as exc:
+        if "md5" in str(exc):
+            raise DataError(
+                f"`{name}` was damaged on its way: {' '.join(str(exc).split())} "
+                "Nothing was kept."
+            ) from exc
         raise DataError(
             f"OpenML did not give `{name}` ({reason(exc)}). Check the name and the "
             "network, or put the set in a folder and name that by `data_dir`."

@@ -13,7 +13,7 @@ from dssfn._typing import Array
 from dssfn.datasets.dataset import Dataset, check_split, split
 from dssfn.datasets.fetch import RECIPES, check_name, fetch_openml_dataset
 from dssfn.datasets.npz import npz_names
-from dssfn.datasets.stored import keep, read_stored
+from dssfn.datasets.stored import keep, read_kept, read_stored
 from dssfn.datasets.table import (
     SUFFIXES,
     existing_file,
@@ -120,7 +120,7 @@ def load_dataset(
         return _builtin(name, test_size, seed)
     stored = _stored(name, folder)
     if stored is not None:
-        return read_stored(name, stored)
+        return read_kept(name, stored)
     try:
         fetched = fetch_openml_dataset(name)
     except DataError as exc:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dssfn.datasets.arrays import Source, class_labels, feature_matrix
 from dssfn.datasets.dataset import Dataset
 from dssfn.datasets.npz import read_npz
+from dssfn.datasets.pinned import check_digest, write_digest
 from dssfn.errors import DataError
 from dssfn.hints import reason
 
@@ -39,8 +40,14 @@ def read_stored(name: str, path: Path) -> Dataset:
     return _from_arrays(name, arrays, Source(path.name))
 
 
+def read_kept(name: str, path: Path) -> Dataset:
+    """Read what `keep` wrote, which must not have changed."""
+    check_digest(path)
+    return read_stored(name, path)
+
+
 def keep(data: Dataset, path: Path) -> Dataset:
-    """Write raw data to an NPZ file and return them as `read_stored` would.
+    """Write raw data to an NPZ file, with its digest, and return them as if read.
 
     A folder that cannot be written is a warning: the data are at hand all the same.
     """
@@ -51,6 +58,7 @@ def keep(data: Dataset, path: Path) -> Dataset:
         with tempfile.TemporaryDirectory(dir=path.parent) as folder:
             unfinished = Path(folder) / path.name
             np.savez_compressed(unfinished, **arrays)
+            write_digest(path, unfinished.read_bytes())
             unfinished.replace(path)
     except OSError as exc:
         warnings.warn(
