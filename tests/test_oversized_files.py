@@ -165,3 +165,12 @@ def test_what_numpy_writes_is_read_whatever_its_header(tmp_path):
         path = write_npz(tmp_path / f"v{version[0]}.npz", **members)
         np.testing.assert_array_equal(read_labelled(path).X, X)
         assert describe(path).n_samples == 4
+
+
+def test_a_mixing_matrix_that_promises_more_than_it_holds_is_not_made(tmp_path):
+    path = tmp_path / "H.npy"
+    path.write_bytes(npy((40_000, 40_000), data=b"\0" * 64))
+    imports = "from dssfn.topology import read_matrix"
+    said = refusal(imports, "read_matrix(sys.argv[1], 40_000)", path)
+    assert said.startswith("TopologyError")
+    assert "H.npy" in said

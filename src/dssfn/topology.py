@@ -189,7 +189,8 @@ def read_matrix(path: str | Path, n_nodes: int | None = None) -> Topology:
     Left out, `n_nodes` is what the file has.
     """
     try:
-        H = np.load(path, allow_pickle=False)
+        # Mapped at first, because then its length is compared with the file's.
+        H = np.array(np.load(path, mmap_mode="r", allow_pickle=False))
     except (OSError, ValueError, EOFError) as exc:
         raise TopologyError(f"{path}: cannot be read as a .npy array: {exc}.") from exc
     try:

@@ -586,3 +586,9 @@ def test_shard_files_are_nodes_within_a_memory_budget(tmp_path):
 )  # fmt: skip
 def test_wrong_options_are_named(arguments, message):
     assert message in wrong("simulate", *arguments, "--quiet")
+
+
+@pytest.mark.parametrize("file", ["result.json", "rows.jsonl"])
+def test_a_report_of_figures_nested_without_end_is_refused(tmp_path, file):
+    (tmp_path / file).write_text("[" * 100_000)
+    assert file in wrong("report", tmp_path)

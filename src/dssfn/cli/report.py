@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 REPORT_FILE, FIGURES_FOLDER = "report.html", "figures"
 ROWS_FILE, TABLES_FILE = "rows.jsonl", "tables.md"
 
+# What figures of another kind, or lists in lists in lists, lead to.
+_NOT_OURS = (LookupError, TypeError, ValueError, AttributeError, RecursionError)
+
 
 def report(
     folder: Annotated[
@@ -40,7 +43,7 @@ def report(
             write_evidence(RowFile(folder / ROWS_FILE), folder)
         else:
             write_report(read_result(folder), folder)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as exc:
+    except _NOT_OURS as exc:
         if isinstance(exc, InputError):
             raise
         path = folder / (ROWS_FILE if has_rows else RESULT_FILE)
