@@ -254,6 +254,13 @@ def test_a_damaged_npz_file_is_refused(write):
     assert_refused("damaged or no NPZ", write("t.npz", bytes(broken)))
 
 
+def test_an_npz_of_a_later_version_is_refused(write):
+    whole = bytearray(write("t.npz", {"X": X, "y": np.arange(4)}).read_bytes())
+    entry = whole.index(b"PK\x01\x02")  # in the table of contents
+    whole[entry + 6] = 99  # the version that is needed to read it
+    assert_refused("damaged or no NPZ", write("t.npz", bytes(whole)))
+
+
 def test_pickled_objects_are_never_read(write):
     path = write("t.npz", {"X": np.array([[object()]], dtype=object)})
     assert_refused("could run code", path)

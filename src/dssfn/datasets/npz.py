@@ -23,6 +23,16 @@ from dssfn.datasets.arrays import LETTER, Source, check_text_length
 from dssfn.errors import DataError
 from dssfn.hints import listing, reason
 
+# How a damaged archive makes itself known, or one that is encrypted (a RuntimeError) or
+# of a later version (a NotImplementedError, which is one too).
+_DAMAGE = (
+    OSError,
+    EOFError,
+    ValueError,
+    RuntimeError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 _MOST_ARRAYS = 1000
 _LONGEST_HEADER = 10_000  # bytes; numpy writes some hundred, and parses no more
 _ARRAY = b"\x93NUMPY"  # how a bare array begins
@@ -107,7 +117,7 @@ def _open_npz(path: Path) -> Iterator[NpzFile]:
             archive: NpzFile = np.load(file, allow_pickle=False)
         except DataError:
             raise
-        except (OSError, EOFError, ValueError, zipfile.BadZipFile) as exc:
+        except _DAMAGE as exc:
             raise _damaged(path, reason(exc)) from exc
         if len(archive.files) > _MOST_ARRAYS:
             raise DataError(
@@ -153,15 +163,7 @@ def _member_errors(path: Path, name: str) -> Iterator[None]:
         yield
     except DataError:
         raise
-    except (
-        OSError,
-        ValueError,
-        EOFError,
-        NotImplementedError,
-        RuntimeError,  # an encrypted member
-        zipfile.BadZipFile,
-        zlib.error,
-    ) as exc:
+    except _DAMAGE as exc:
         if "allow_pickle" not in str(exc):
             raise _damaged(path, reason(exc)) from exc
         raise _holds_objects(path, name) from exc
