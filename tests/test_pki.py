@@ -25,6 +25,7 @@ from dssfn.node.pki import (
     read_authority,
     read_identity,
 )
+from tests.odd_certificates import NOT_NORTHS, certificate_for
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 BOTH = (Use.CLIENT_AUTH, Use.SERVER_AUTH)
@@ -227,6 +228,27 @@ def test_the_certificate_of_another_node_is_refused(authority, refused):
     assert "no DNS name at all" in refused(certify("a", authority), authority)
     wild = certify("a", authority, dns=["*"])
     assert "carries '*'" in refused(wild, authority)
+
+
+@pytest.mark.parametrize(("names", "common_name"), NOT_NORTHS.values(), ids=NOT_NORTHS)
+def test_a_node_does_not_use_a_certificate_with_odd_names(
+    authority, refused, names, common_name
+):
+    odd = certificate_for(authority, names, common_name)
+    error = refused(odd, authority, name="north")
+    assert "node.crt" in error
+    assert "subjectAltName" in error
+    assert error.isprintable()
+
+
+def test_a_certificate_may_carry_the_names_of_several_nodes(authority, read):
+    several = certificate_for(authority, ["south", "north"], "south")
+    assert read(several, authority, name="north").name == "north"
+
+
+def test_somebody_s_many_long_names_do_not_fill_the_screen(authority, refused):
+    names = [f"{k}_{'x' * 2000}" for k in range(500)]
+    assert len(refused(certificate_for(authority, names, None), authority)) < 3000
 
 
 def test_a_certificate_that_has_ended_is_refused(authority, refused):

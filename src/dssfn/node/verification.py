@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
+from dssfn.certificate_names import listed, names_in
 from dssfn.errors import IdentityError
 
 WARN_DAYS = 14  # before a certificate ends
@@ -117,17 +118,14 @@ def _load_key(
 
 
 def check_name(own: x509.Certificate, path: str | Path, name: str) -> None:
-    """The certificate must carry the node's name as a DNS name."""
-    names: list[str] = []
-    found = _extension(own, x509.SubjectAlternativeName, path)
-    if found is not None:
-        names = found.get_values_for_type(x509.DNSName)
+    """The certificate must carry the node's name as a DNS name, and none odd."""
+    names = names_in(own, f"The certificate `{path}`")
     if name not in names:
-        came = ", ".join(map(repr, names)) or "no DNS name at all"
         raise IdentityError(
             f"The certificate `{path}` must carry the node's name {name!r} as a DNS "
-            f"name (subjectAltName), but carries {came}. Correct `name` in the node's "
-            f"file, or get a certificate for it: {_RENEW}."
+            f"name (subjectAltName), but carries {listed(list(map(repr, names)))}. "
+            "Correct `name` in the node's file, or get a certificate for it: "
+            f"{_RENEW}."
         )
 
 

@@ -31,6 +31,7 @@ class Reason(Enum):
 class Refusal(Enum):
     """Why a stream is refused; the value is all that the other end is told."""
 
+    CERTIFICATE = "certificate"
     NO_NEIGHBOUR = "no neighbour"
     ANOTHER_NAME = "another name"
     ANOTHER_PLAN = "another plan"

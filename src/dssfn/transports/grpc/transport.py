@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from dssfn.errors import ProtocolError, TransportError
 from dssfn.transports.grpc.link import Link
 from dssfn.transports.grpc.pace import Budget
+from dssfn.transports.grpc.peer_names import certificate_of_peer, names_of_peer
 from dssfn.transports.grpc.reasons import Reason, Refusal, Refused
 from dssfn.transports.grpc.reception import Terms
 from dssfn.transports.grpc.switchboard import BEATS, Neighbour, Switchboard
@@ -45,6 +46,7 @@ STREAMS = 4  # at once over one connection; a neighbour needs one, or two for a 
 CALLS, KEPT_WAITING, MOMENT = 64, 32, 0.05
 CODES = {
     Refusal.NO_NEIGHBOUR: grpc.StatusCode.PERMISSION_DENIED,
+    Refusal.CERTIFICATE: grpc.StatusCode.PERMISSION_DENIED,
     Refusal.ANOTHER_NAME: grpc.StatusCode.PERMISSION_DENIED,
     Refusal.ANOTHER_PLAN: grpc.StatusCode.FAILED_PRECONDITION,
     Refusal.CONNECTED: grpc.StatusCode.UNAVAILABLE,
@@ -235,8 +237,8 @@ class GrpcTransport(Switchboard):
             try:
                 await self._dial(neighbour, address)
             except Refused as exc:
-                self._note_refusal(neighbour.name, logging.ERROR, str(exc))
-            except (grpc.aio.AioRpcError, TransportError, TimeoutError) as exc:
+                self._note_refusal(neighbour.name, exc)
+            except (grpc.aio.AioRpcError, TransportError, OSError) as exc:
                 self._note_trouble(neighbour.name, address, _text(exc))
             except (Exception, asyncio.CancelledError) as exc:
                 # gRPC also cancels, and fails in ways of its own. Whatever it was, a
@@ -251,10 +253,14 @@ class GrpcTransport(Switchboard):
 
     async def _dial(self, neighbour: Neighbour, address: str) -> None:
         mine = self._credentials
+        async with asyncio.timeout(max(1.0, self.deadline / 2)):
+            theirs = await certificate_of_peer(
+                neighbour.name, address, mine.authorities_pem
+            )
+        # gRPC trusts the certificate that was looked at, and no other.
         credentials = grpc.ssl_channel_credentials(
-            mine.authorities_pem, mine.key_pem, mine.certificate_pem
+            theirs, mine.key_pem, mine.certificate_pem
         )
-        # The certificate at the other end must be for this very node.
         target = ("grpc.ssl_target_name_override", neighbour.name)
         async with grpc.aio.secure_channel(
             address, credentials, [*self._options, target]
@@ -281,8 +287,10 @@ class GrpcTransport(Switchboard):
             if exc.code() is code and exc.details() == refusal.value:
                 raise Refused(f"{name} refuses this node: {refusal.value}", refusal)
 
-    def _note_refusal(self, who: str, level: int, text: str) -> None:
-        self.tally.note((who, "refused"), level, text)
+    def _note_refusal(self, name: str, exc: Refused) -> None:
+        self.tally.note((name, exc.refusal), logging.ERROR, str(exc))
+        if exc.refusal is Refusal.CERTIFICATE:
+            self.hindered(name, "its certificate is refused")
 
     def _note_trouble(self, name: str, address: str, text: str) -> None:
         """Tell once in a while why a neighbour cannot be reached, if that is known."""
@@ -297,8 +305,9 @@ class GrpcTransport(Switchboard):
 
     async def _answer(self, _: Any, context: Any) -> None:
         stream = _Stream(context.read, context.write, self._loop)
-        names = [name.decode() for name in context.auth_context().get("peer_dns", ())]
+        names: list[str] = []
         try:
+            names = names_of_peer(context.auth_context())
             await self._slow_down(names)
             self.reception.check_names(names)
             # Apart from the first write: gRPC cannot end a call if that is cancelled.
