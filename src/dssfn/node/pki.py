@@ -29,6 +29,7 @@ except ImportError as exc:  # pragma: no cover
 
 from dssfn.node.verification import (
     USES,
+    PublicKey,
     certificates_in,
     check_dates,
     check_name,
@@ -118,9 +119,9 @@ def make_authority(
         # It signs nodes, and no other authorities.
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(_key_usage(signs_certificates=True), critical=True)
-        .add_extension(_key_id(key), critical=False)
+        .add_extension(_key_id(key.public_key()), critical=False)
     )
-    return _credential(builder.sign(key, hashes.SHA256()), key)
+    return _credential(_pem(builder.sign(key, hashes.SHA256())), key)
 
 
 def issue(
@@ -143,23 +144,45 @@ def issue(
     now : datetime, optional
         The start of its validity, less an hour for clocks that are behind.
     """
-    check_node_name("The `name` in a certificate", name)
     key = ec.generate_private_key(ec.SECP256R1())
+    certificate = certify(authority, name, key.public_key(), days=days, now=now)
+    return _credential(certificate, key)
+
+
+def certify(
+    authority: Credential,
+    name: str,
+    public_key: PublicKey,
+    *,
+    days: int = NODE_DAYS,
+    now: datetime | None = None,
+) -> bytes:
+    """A certificate as PEM that says whose key it is, for a key that the node made.
+
+    Parameters
+    ----------
+    authority, name, days, now
+        As for `issue`.
+    public_key : PublicKey
+        The node's. All else in the certificate is decided here.
+    """
+    check_node_name("The `name` in a certificate", name)
     signer = x509.load_pem_x509_certificate(authority.certificate_pem)
     signing_key = serialization.load_pem_private_key(authority.key_pem, None)
     assert isinstance(signing_key, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey)
     builder = _valid_for(days, now, until=signer.not_valid_after_utc)
+    subject = subject_of(name)
     # A name too long for the subject is in the other field alone, then critical.
-    fits = len(name) <= _LONGEST_COMMON_NAME
+    is_alone = not list(subject)
     builder = (
-        builder.subject_name(_common_name(name) if fits else x509.Name([]))
+        builder.subject_name(subject)
         .issuer_name(signer.subject)
-        .public_key(key.public_key())
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), not fits)
+        .public_key(public_key)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), is_alone)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_key_usage(signs_certificates=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([oid for oid, _ in USES]), critical=False)
-        .add_extension(_key_id(key), critical=False)
+        .add_extension(_key_id(public_key), critical=False)
         .add_extension(
             x509.AuthorityKeyIdentifier.from_issuer_public_key(
                 signing_key.public_key()
@@ -167,7 +190,7 @@ def issue(
             critical=False,
         )
     )
-    return _credential(builder.sign(signing_key, hashes.SHA256()), key)
+    return _pem(builder.sign(signing_key, hashes.SHA256()))
 
 
 def _valid_for(
@@ -195,6 +218,12 @@ def _common_name(name: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
 
 
+def subject_of(name: str) -> x509.Name:
+    """The subject of a node's certificate; empty if the name does not fit there."""
+    fits = len(name) <= _LONGEST_COMMON_NAME
+    return _common_name(name) if fits else x509.Name([])
+
+
 def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
     return x509.KeyUsage(
         digital_signature=not signs_certificates,
@@ -209,19 +238,25 @@ def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
     )
 
 
-def _key_id(key: ec.EllipticCurvePrivateKey) -> x509.SubjectKeyIdentifier:
-    return x509.SubjectKeyIdentifier.from_public_key(key.public_key())
+def _key_id(public_key: PublicKey) -> x509.SubjectKeyIdentifier:
+    return x509.SubjectKeyIdentifier.from_public_key(public_key)
 
 
-def _credential(
-    certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey
-) -> Credential:
-    key_pem = key.private_bytes(
+def _pem(certificate: x509.Certificate) -> bytes:
+    return certificate.public_bytes(serialization.Encoding.PEM)
+
+
+def _credential(certificate: bytes, key: ec.EllipticCurvePrivateKey) -> Credential:
+    return Credential(certificate, key_as_pem(key))
+
+
+def key_as_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    """A private key as its file holds it, without a passphrase."""
+    return key.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,
         serialization.NoEncryption(),
     )
-    return Credential(certificate.public_bytes(serialization.Encoding.PEM), key_pem)
 
 
 # --- reading ----------------------------------------------------------------------

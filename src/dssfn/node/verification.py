@@ -10,7 +10,7 @@ import logging
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -32,6 +32,8 @@ _CURVES = (ec.SECP256R1, ec.SECP384R1)
 _LEAST_RSA_BITS = 2048
 _RENEW = "`dssfn federation certificate`, or your own authority"
 
+PublicKey: TypeAlias = ec.EllipticCurvePublicKey | rsa.RSAPublicKey
+
 _Kind = TypeVar("_Kind", bound=x509.ExtensionType)
 
 _log = logging.getLogger(__name__)
@@ -44,19 +46,32 @@ def certificates_in(path: str | Path, pem: bytes) -> list[x509.Certificate]:
     except ValueError as exc:
         raise IdentityError(
             f"`{path}` must hold a certificate as PEM, with a line '-----BEGIN "
-            f"CERTIFICATE-----', but {_what_came(pem)}."
+            f"CERTIFICATE-----', but {what_came(pem, 'CERTIFICATE', 'x509')}."
         ) from exc
 
 
-def _what_came(pem: bytes) -> str:
+def what_came(pem: bytes, wanted: str, tool: str) -> str:
+    """What a file holds that does not hold what it should, and what to do.
+
+    Parameters
+    ----------
+    pem : bytes
+        The file's content.
+    wanted : str
+        As a line of PEM calls it.
+    tool : str
+        The command of openssl that reads it.
+    """
     if b"PRIVATE KEY-----" in pem:
         return "it holds a private key; keep that in its own file"
-    if b"-----BEGIN CERTIFICATE-----" in pem:
+    if f"-----BEGIN {wanted}-----".encode() in pem:
         return "the one in it is damaged; copy it again"
-    if b"-----BEGIN CERTIFICATE REQUEST-----" in pem:
+    if b"CERTIFICATE REQUEST-----" in pem:
         return "it holds a request; have your authority sign it"
+    if b"-----BEGIN CERTIFICATE-----" in pem:
+        return "it holds a certificate, which is signed already"
     if pem[:1] == b"\x30":
-        return "it seems to be DER; `openssl x509 -inform der -in FILE` converts it"
+        return f"it seems to be DER; `openssl {tool} -inform der -in FILE` converts it"
     return "it is empty" if not pem.strip() else "it holds something else"
 
 
@@ -67,7 +82,7 @@ def check_pair(
     key: str | Path,
 ) -> None:
     """The key must be of a kind that TLS takes, and the first certificate's own."""
-    public = _load_key(key_pem, key).public_key()
+    public = public_key_of(key_pem, key)
     owners = [_public_key(one) == public for one in chain]
     if owners[0]:
         return
@@ -89,9 +104,8 @@ def _public_key(certificate: x509.Certificate) -> object:
         return None
 
 
-def _load_key(
-    pem: bytes, path: str | Path
-) -> ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey:
+def public_key_of(pem: bytes, path: str | Path) -> PublicKey:
+    """The public half of a private key, which must be of a kind that TLS takes."""
     try:
         key = serialization.load_pem_private_key(pem, password=None)
     except TypeError as exc:
@@ -106,14 +120,20 @@ def _load_key(
             f"`{path}` must hold a private key as PEM, with a line '-----BEGIN PRIVATE "
             f"KEY-----', but {came} that can be read."
         ) from exc
-    if isinstance(key, ec.EllipticCurvePrivateKey) and isinstance(key.curve, _CURVES):
+    return checked_kind(key.public_key(), f"The key `{path}`")
+
+
+def checked_kind(key: object, what: str) -> PublicKey:
+    """A public key, which must be of a kind that TLS takes."""
+    if isinstance(key, ec.EllipticCurvePublicKey) and isinstance(key.curve, _CURVES):
         return key
-    if isinstance(key, rsa.RSAPrivateKey) and key.key_size >= _LEAST_RSA_BITS:
+    if isinstance(key, rsa.RSAPublicKey) and key.key_size >= _LEAST_RSA_BITS:
         return key
-    kind = type(key).__name__.strip("_").removesuffix("PrivateKey")
+    kind = type(key).__name__.strip("_").removesuffix("PublicKey")
+    size = f" of {key.key_size} bits" if isinstance(key, rsa.RSAPublicKey) else ""
     raise IdentityError(
-        f"The key `{path}` must be ECDSA on P-256 or P-384, or RSA of at least "
-        f"{_LEAST_RSA_BITS} bits; got {kind}. Make another key and certificate."
+        f"{what} must be ECDSA on P-256 or P-384, or RSA of at least "
+        f"{_LEAST_RSA_BITS} bits; got {kind}{size}. Make another key and certificate."
     )
 
 
