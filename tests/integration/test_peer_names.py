@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -159,6 +160,16 @@ def _meet(credential, trusted):
         ) as north,
     ):  # fmt: skip
         _exchange(east, north)
+
+
+def test_nodes_dial_directly_whatever_proxy_the_environment_names(monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as nobody:
+        proxy = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+    for variable in ("http_proxy", "https_proxy", "grpc_proxy"):
+        monkeypatch.setenv(variable, proxy)
+    for variable in ("no_proxy", "no_grpc_proxy"):
+        monkeypatch.delenv(variable, raising=False)
+    _meet(issue(AUTHORITY, "north"), AUTHORITY)
 
 
 def _bundle(*credentials):

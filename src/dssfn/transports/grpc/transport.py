@@ -261,10 +261,12 @@ class GrpcTransport(Switchboard):
         credentials = grpc.ssl_channel_credentials(
             theirs, mine.key_pem, mine.certificate_pem
         )
-        target = ("grpc.ssl_target_name_override", neighbour.name)
-        async with grpc.aio.secure_channel(
-            address, credentials, [*self._options, target]
-        ) as channel:
+        options = [
+            *self._options,
+            ("grpc.ssl_target_name_override", neighbour.name),
+            ("grpc.enable_http_proxy", 0),  # the way of the first look
+        ]
+        async with grpc.aio.secure_channel(address, credentials, options) as channel:
             call = channel.stream_stream(f"/{SERVICE}/{METHOD}")()
             stream = _Stream(call.read, call.write, self._loop)
             try:
