@@ -8,6 +8,7 @@ from ipaddress import ip_address
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.x509.oid import NameOID
 
 from dssfn.node.pki import Credential, Identity
@@ -28,6 +29,15 @@ NOT_NORTHS = {
     "an IP address": (["north", ip_address("127.0.0.1")], None),
     "nothing": ([], None),
 }
+
+
+def pem_of(key: PrivateKeyTypes) -> bytes:
+    """A private key as its file holds it."""
+    return key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
 
 
 def certificate_for(
@@ -55,14 +65,7 @@ def certificate_for(
         ]
         builder = builder.add_extension(x509.SubjectAlternativeName(kinds), False)
     made = builder.sign(signing_key, hashes.SHA256())
-    return Credential(
-        made.public_bytes(serialization.Encoding.PEM),
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        ),
-    )
+    return Credential(made.public_bytes(serialization.Encoding.PEM), pem_of(key))
 
 
 def identity_with(name: str, credential: Credential, authority: Credential) -> Identity:

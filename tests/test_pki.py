@@ -25,18 +25,10 @@ from dssfn.node.pki import (
     read_authority,
     read_identity,
 )
-from tests.odd_certificates import NOT_NORTHS, certificate_for
+from tests.odd_certificates import NOT_NORTHS, certificate_for, pem_of
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 BOTH = (Use.CLIENT_AUTH, Use.SERVER_AUTH)
-
-
-def pem_of(key):
-    return key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
 
 
 def certify(name, signer=None, *, ca=False, key=None, dns=(), uses=None, sign=True,

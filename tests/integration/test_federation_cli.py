@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from cryptography import x509
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -521,14 +522,32 @@ def shell_blocks():
     return [part.split("```")[0] for part in GUIDE.read_text().split("```sh\n")[1:]]
 
 
+def run_block(words, folder):
+    """Run the one block of the guide that has these words."""
+    (block,) = [one for one in shell_blocks() if words in one]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    shown = subprocess.run(
+        ["sh", "-euc", block],
+        cwd=folder, capture_output=True, text=True, env={**os.environ, "PATH": path},
+    )  # fmt: skip
+    assert shown.returncode == 0, shown.stderr
+
+
+REQUEST, SIGN = "dssfn node request", "dssfn federation sign"
+MAKE_AUTHORITY, SIGN_BY_OWN, ADD = "own-ca.ext <<", "north.ext <<", "cat own-ca.crt >>"
+
+
+def test_every_block_of_the_guide_is_run():
+    assert len(shell_blocks()) == len((REQUEST, SIGN, MAKE_AUTHORITY, SIGN_BY_OWN, ADD))
+
+
 @needs_openssl
-def test_the_commands_of_the_guide_make_an_identity(tmp_path):
+def test_the_guide_s_own_authority_makes_an_identity(tmp_path):
     init(tmp_path / "fed", *DATA, nodes="north,south")
     home = tmp_path / "fed" / "north"
     (home / "node.key").unlink()
-    for block in shell_blocks():
-        shown = subprocess.run(["sh", "-euc", block], cwd=home, capture_output=True)
-        assert shown.returncode == 0, shown.stderr
+    for words in (REQUEST, MAKE_AUTHORITY, SIGN_BY_OWN, ADD):
+        run_block(words, home)
     north, south = identity(home), identity(tmp_path / "fed" / "south")
     # One that only knows the lab's authority does not take it, until it is added.
     lab = tmp_path / "fed" / "ca" / "ca.crt"
@@ -539,19 +558,48 @@ def test_the_commands_of_the_guide_make_an_identity(tmp_path):
     assert meet(south, north) == "north"
 
 
+def basic_constraints(path):
+    made = x509.load_pem_x509_certificate(path.read_bytes())
+    return made.extensions.get_extension_for_class(x509.BasicConstraints).value
+
+
 @needs_openssl
-def test_the_organiser_can_sign_a_request(tmp_path):
+def test_the_guide_s_own_authority_signs_a_node_whatever_the_request_asks_for(tmp_path):
     init(tmp_path / "fed", *DATA, nodes="north,south")
-    request, sign, _ = shell_blocks()
-    sign = sign[sign.index("openssl x509") :].replace("own-ca", "../ca/ca")
     home = tmp_path / "fed" / "north"
-    for block in (request, sign):
-        subprocess.run(["sh", "-euc", block], cwd=home, check=True, capture_output=True)
+    wishes = (
+        "-addext", "subjectAltName=DNS:south", "-addext", "basicConstraints=CA:TRUE"
+    )  # fmt: skip
+    subprocess.run(
+        ["openssl", "req", "-new", "-key", "node.key", "-subj", "/CN=south", *wishes,
+         "-out", "node.csr"],
+        cwd=home, check=True, capture_output=True,
+    )  # fmt: skip
+    for words in (MAKE_AUTHORITY, SIGN_BY_OWN, ADD):
+        run_block(words, home)
+    assert identity(home).name == "north"
+    assert basic_constraints(home / "own-ca.crt") == x509.BasicConstraints(True, 0)
+    assert basic_constraints(home / "node.crt") == x509.BasicConstraints(False, None)
+    files = [home / part for part in ("node.crt", "node.key", "ca.crt")]
+    with pytest.raises(IdentityError, match="must carry the node's name 'south'"):
+        read_identity(*files, "south")
+
+
+def test_the_guide_s_request_and_signature_make_an_identity(tmp_path):
+    init(tmp_path / "fed", *DATA, nodes="north,south")
+    home = tmp_path / "home"
+    home.mkdir()
+    run_block(REQUEST, home)
+    shutil.copy(home / "node.csr", tmp_path)
+    run_block(SIGN, tmp_path)
+    for part in ("node.crt", "ca.crt", "node.toml", "plan.toml"):
+        shutil.copy(tmp_path / "fed" / "north" / part, home)
     assert identity(home).name == "north"
 
 
 def test_help_shows_an_example():
-    for command in ("init", "certificate"):
-        result = dssfn("federation", command, "--help")
+    commands = ("federation init", "federation certificate", "federation sign")
+    for command in (*commands, "node request"):
+        result = dssfn(*command.split(), "--help")
         assert result.exit_code == 0
-        assert f"Example: dssfn federation {command}" in " ".join(result.stdout.split())
+        assert f"Example: dssfn {command}" in " ".join(result.stdout.split())

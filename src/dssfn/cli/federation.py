@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -32,9 +32,6 @@ from dssfn.errors import PlanError
 from dssfn.federation import Federation, Graph, Member, split_address
 from dssfn.presets import resolve
 from dssfn.topology import KINDS
-
-if TYPE_CHECKING:
-    from dssfn.node.folders import Renewal
 
 LAB_HOST, LAB_PORT = "127.0.0.1", 7400
 STAND_IN_CLASSES = ("no", "yes")  # while the plan has none
@@ -154,33 +151,6 @@ def init(
         _tell(folder, federation, left_open, rehearsal=not address)
 
 
-def certificate(
-    folder: FolderArgument,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A node of the plan.")],
-    days: DaysOption = 825,
-    json: JsonOutput = False,
-) -> None:
-    """Issue a new key and certificate for one node: one that ends soon, or was lost.
-
-    The old ones are kept under another name.
-    """
-    from dssfn.node.folders import renew_certificate
-
-    renewed = renew_certificate(folder, name, days=days)
-    if json:
-        print_json(
-            {
-                "name": name,
-                "certificate": str(renewed.certificate),
-                "key": str(renewed.key),
-                "expires": renewed.expires.isoformat(),
-                "kept": [str(path) for path in renewed.kept],
-            }
-        )
-    else:
-        _tell_renewal(renewed, name)
-
-
 def _names(nodes: str) -> list[str]:
     names = words("--nodes", nodes)
     if len(names) < 2:
@@ -258,7 +228,9 @@ folder for every node.
 What to do next:
 {fill_in}
 - Send every folder to its organisation ({nodes}). It holds that
-  node's key: nobody else may read it on the way.
+  node's key: nobody else may read it on the way. An organisation that wants a key
+  which nobody else has seen makes one with `dssfn node request`, and you sign it with
+  `dssfn federation sign`: see docs/certificates.md.
 - There, put the data file beside node.toml and look through that file; then run
       dssfn node check node.toml
       dssfn node run node.toml
@@ -289,25 +261,5 @@ def _tell(
         nodes=", ".join(federation.names),
         rehearsal=_REHEARSAL.format(first=first) if rehearsal else "",
         fill_in=fill_in if left_open else "",
-    )
-    show_lines(text)
-
-
-_RENEWED = """A new key and certificate for {name}, valid until {expires:%Y-%m-%d}:
-    {key}
-    {certificate}
-{kept}Send both to its organisation in a way that nobody else can read; they take the
-place of the old ones when the node is next started. An old certificate that has not
-ended still opens doors: if its key was stolen, see docs/certificates.md."""
-
-
-def _tell_renewal(renewed: Renewal, name: str) -> None:
-    kept = " and ".join(str(path) for path in renewed.kept)
-    text = _RENEWED.format(
-        name=name,
-        expires=renewed.expires,
-        key=renewed.key,
-        certificate=renewed.certificate,
-        kept=f"The old ones are now {kept}.\n" if kept else "",
     )
     show_lines(text)

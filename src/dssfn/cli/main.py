@@ -11,8 +11,9 @@ import typer
 
 from dssfn._version import __version__
 from dssfn.cli import mpi, node
+from dssfn.cli.certificates import certificate, sign
 from dssfn.cli.demo import demo
-from dssfn.cli.federation import certificate, init
+from dssfn.cli.federation import init
 from dssfn.cli.model import evaluate, info, predict
 from dssfn.cli.outcome import plain_errors
 from dssfn.cli.report import report
@@ -74,6 +75,9 @@ node_app.command(epilog=_example("dssfn node check hospital-a/node.toml"))(
 node_app.command(epilog=_example("dssfn node run hospital-a/node.toml"))(
     plain_errors(node.run)
 )
+node_app.command(epilog=_example("dssfn node request north --out north"))(
+    plain_errors(node.request)
+)
 app.add_typer(node_app)
 
 federation_app = typer.Typer(
@@ -90,6 +94,9 @@ federation_app.command(
 )(plain_errors(init))
 federation_app.command(epilog=_example("dssfn federation certificate fed north"))(
     plain_errors(certificate)
+)
+federation_app.command(epilog=_example("dssfn federation sign fed north node.csr"))(
+    plain_errors(sign)
 )
 app.add_typer(federation_app)
 

@@ -1,4 +1,4 @@
-"""`dssfn node check` and `dssfn node run`: one node of a real network."""
+"""`dssfn node request`, `check` and `run`: one node of a real network."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Annotated
 
 import typer
 
+from dssfn.cli.certificates import in_groups
 from dssfn.cli.options import Json
-from dssfn.cli.outcome import WRONG_INPUT, print_json, screen
+from dssfn.cli.outcome import WRONG_INPUT, print_json, screen, show_lines
+from dssfn.errors import InputError
 
 # What needs gRPC is imported when it is used: the other commands do without.
 
@@ -54,3 +56,53 @@ def run(
     else:
         screen.print(f"model   {out / result['model']}", soft_wrap=True)
         screen.print(f"sha256  {result['sha256']}", soft_wrap=True)
+
+
+def request(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="The node's name in the plan.")
+    ],
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where the two files go.")
+    ] = Path(),
+    json: Json = False,
+) -> None:
+    """Make this node's key, and a request for its certificate.
+
+    The key stays here. The request, node.csr, goes to the organiser, who runs `dssfn
+    federation sign`, or to an authority of your own. Nothing is ever overwritten.
+    """
+    if name.endswith(".toml"):  # as the other commands take it
+        raise InputError(
+            f"`NAME` must be the node's name in the plan, not a file; got {name!r}."
+        )
+    from dssfn.node.certificate_request import write_request
+
+    made = write_request(name, out)
+    if json:
+        print_json(
+            {
+                "name": name,
+                "key": str(made.key),
+                "request": str(made.request),
+                "fingerprint": made.fingerprint,
+            }
+        )
+        return
+    text = _REQUESTED.format(
+        name=name,
+        key=made.key,
+        request=made.request,
+        fingerprint=in_groups(made.fingerprint),
+    )
+    show_lines(text)
+
+
+_REQUESTED = """A new key for {name}, and a request for its certificate:
+    {key}
+    {request}
+Send the request to the organiser, who signs it with `dssfn federation sign`. The key
+stays on this machine: whoever has it is {name}. Its fingerprint is
+    {fingerprint}
+Read that out to the organiser on the telephone: so both know that the request was not
+exchanged on its way. Put what comes back, node.crt and ca.crt, beside the key."""

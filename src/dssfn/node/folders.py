@@ -13,15 +13,12 @@ import shutil
 import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 from dssfn._atomic import write_atomically
 from dssfn.errors import InputError, PlanError
-from dssfn.federation import Federation, read_toml
-from dssfn.hints import unknown
-from dssfn.node.pki import NODE_DAYS, issue, make_authority, read_authority
+from dssfn.federation import Federation
+from dssfn.node.pki import NODE_DAYS, issue, make_authority
 from dssfn.node.spec import NODE_FILE
 from dssfn.node.texts import node_text, plan_text
 from dssfn.node_names import check_node_name
@@ -56,13 +53,13 @@ def write_federation(
     """
     path = Path(folder).resolve()
     for name in federation.names:
-        _check_folder_name("The `name` of a node", name)
+        check_folder_name("The `name` of a node", name)
     plan = plan_text(federation, left_open=left_open).encode()
     with _new_folder(path) as made:
         label = path.name.encode(errors="replace").decode()
         authority = make_authority(f"dssfn federation {label}")
         (made / AUTHORITY_FOLDER).mkdir(mode=0o700)
-        authority.write(*_authority_files(made))
+        authority.write(*authority_files(made))
         write_atomically(made / PLAN_FILE, plan)
         for index, member in enumerate(federation.nodes):
             text = node_text(
@@ -81,7 +78,13 @@ def write_federation(
             credential.write(own / CERTIFICATE_FILE, own / KEY_FILE)
 
 
-def _check_folder_name(what: str, name: str) -> None:
+def authority_files(folder: Path) -> tuple[Path, Path]:
+    """Certificate and key of a federation's own authority."""
+    own = folder / AUTHORITY_FOLDER
+    return own / AUTHORITY_FILE, own / AUTHORITY_KEY_FILE
+
+
+def check_folder_name(what: str, name: str) -> None:
     """A node's name becomes the name of its folder."""
     check_node_name(what, name)
     if name in (AUTHORITY_FOLDER, PLAN_FILE):
@@ -138,84 +141,3 @@ def _unusable(path: Path, exc: OSError) -> InputError:
         f"`DIR` must be a folder that can be made, got `{path}`: {exc.strerror}. Name "
         "another one."
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Renewal:
-    """A node's new certificate, and where the old files are now.
-
-    Parameters
-    ----------
-    certificate, key : Path
-        The new files.
-    expires : datetime
-    kept : list of Path
-        The old certificate and key, under new names.
-    """
-
-    certificate: Path
-    key: Path
-    expires: datetime
-    kept: list[Path]
-
-
-def renew_certificate(
-    folder: str | Path, name: str, *, days: int = NODE_DAYS
-) -> Renewal:
-    """Issue a new key and certificate for one node; the old ones are kept.
-
-    Parameters
-    ----------
-    folder : str or Path
-        As `write_federation` made it, with the authority's key.
-    name : str
-        A node of its plan.
-    days : int
-        How long the certificate is valid.
-    """
-    path = Path(folder)
-    _check_member(path, name)
-    authority = read_authority(*_authority_files(path))
-    credential = issue(authority, name, days=days)
-    own = path / name
-    own.mkdir(mode=0o700, exist_ok=True)
-    files = own / CERTIFICATE_FILE, own / KEY_FILE
-    kept = _keep(*files)
-    try:
-        credential.write(*files)
-    except BaseException:  # a pair that does not match would be worse than the old one
-        for file, copy in kept.items():
-            copy.replace(file)
-        raise
-    write_atomically(own / AUTHORITY_FILE, authority.certificate_pem)
-    return Renewal(*files, credential.expires, list(kept.values()))
-
-
-def _authority_files(folder: Path) -> tuple[Path, Path]:
-    own = folder / AUTHORITY_FOLDER
-    return own / AUTHORITY_FILE, own / AUTHORITY_KEY_FILE
-
-
-def _check_member(folder: Path, name: str) -> None:
-    """The plan may still have places to fill in, so only its names are read."""
-    _check_folder_name("`NAME`", name)
-    nodes = read_toml(folder / PLAN_FILE, "plan").get("nodes")
-    members = nodes if isinstance(nodes, list) else []
-    names = [str(one.get("name")) for one in members if isinstance(one, dict)]
-    if name not in names:
-        raise PlanError(unknown("NAME", name, names))
-
-
-def _keep(*files: Path) -> dict[Path, Path]:
-    """Copies of the files that exist, with the first number that is free for all."""
-    number = 1
-    while any(_old(file, number).exists() for file in files):
-        number += 1
-    kept = {file: _old(file, number) for file in files if file.exists()}
-    for file, copy in kept.items():
-        write_atomically(copy, file.read_bytes(), private=file.name == KEY_FILE)
-    return kept
-
-
-def _old(file: Path, number: int) -> Path:
-    return file.with_name(f"{file.name}.old-{number}")

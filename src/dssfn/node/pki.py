@@ -66,7 +66,12 @@ class Credential:
     @property
     def expires(self) -> datetime:
         """The end of the certificate's validity."""
-        return x509.load_pem_x509_certificate(self.certificate_pem).not_valid_after_utc
+        return expiry(self.certificate_pem)
+
+
+def expiry(certificate_pem: bytes) -> datetime:
+    """The end of a certificate's validity, in UTC."""
+    return x509.load_pem_x509_certificate(certificate_pem).not_valid_after_utc
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,188 @@
+"""Certificates of a federation that is set up already: new ones for its nodes.
+
+What was in a node's folder before is kept under another name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from dssfn._atomic import write_atomically
+from dssfn.errors import IdentityError, PlanError
+from dssfn.federation import read_toml
+from dssfn.hints import unknown
+from dssfn.node.certificate_request import fingerprint, read_request
+from dssfn.node.folders import (
+    AUTHORITY_FILE,
+    CERTIFICATE_FILE,
+    KEY_FILE,
+    PLAN_FILE,
+    authority_files,
+    check_folder_name,
+)
+from dssfn.node.pki import (
+    NODE_DAYS,
+    Credential,
+    certify,
+    expiry,
+    issue,
+    read_authority,
+)
+from dssfn.node.verification import PublicKey, public_key_of
+
+
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    """A node's new key and certificate, and where the old files are now.
+
+    Parameters
+    ----------
+    certificate, key : Path
+        The new files.
+    expires : datetime
+    kept : list of Path
+        The old certificate and key, under new names.
+    """
+
+    certificate: Path
+    key: Path
+    expires: datetime
+    kept: list[Path]
+
+
+def renew_certificate(
+    folder: str | Path, name: str, *, days: int = NODE_DAYS
+) -> Renewal:
+    """Issue a new key and certificate for one node; the old ones are kept.
+
+    Parameters
+    ----------
+    folder : str or Path
+        As `write_federation` made it, with the authority's key.
+    name : str
+        A node of its plan.
+    days : int
+        How long the certificate is valid.
+    """
+    own, authority = _member(Path(folder), name)
+    credential = issue(authority, name, days=days)
+    own.mkdir(mode=0o700, exist_ok=True)
+    files = own / CERTIFICATE_FILE, own / KEY_FILE
+    with _kept(*files) as kept:
+        credential.write(*files)
+        write_atomically(own / AUTHORITY_FILE, authority.certificate_pem)
+    return Renewal(*files, credential.expires, kept)
+
+
+@dataclass(frozen=True, slots=True)
+class SignedRequest:
+    """A certificate for a key that its node made itself.
+
+    Parameters
+    ----------
+    certificate, authorities : Path
+        The files to send to the node.
+    expires : datetime
+    fingerprint : str
+        Of the node's key.
+    not_given : list of str
+        What the request asked for in vain, in words that can be printed.
+    kept : list of Path
+        What was in the node's folder before, under new names.
+    """
+
+    certificate: Path
+    authorities: Path
+    expires: datetime
+    fingerprint: str
+    not_given: list[str]
+    kept: list[Path]
+
+
+def sign_request(
+    folder: str | Path, name: str, request: str | Path, *, days: int = NODE_DAYS
+) -> SignedRequest:
+    """Sign a node's request: a certificate for its key and this one name.
+
+    Parameters
+    ----------
+    folder : str or Path
+        As `write_federation` made it, with the authority's key.
+    name : str
+        A node of its plan. The names in the request count for nothing.
+    request : str or Path
+        The file that the node's organisation has sent.
+    days : int
+        How long the certificate is valid.
+    """
+    own, authority = _member(Path(folder), name)
+    asked = read_request(request)
+    pem = certify(authority, name, asked.public_key, days=days)
+    own.mkdir(mode=0o700, exist_ok=True)
+    certificate, authorities = own / CERTIFICATE_FILE, own / AUTHORITY_FILE
+    # A key that was made here belongs to the old certificate, not to the new one.
+    key = own / KEY_FILE
+    strange = [] if _belongs(key, asked.public_key) else [key]
+    with _kept(certificate, *strange) as kept:
+        write_atomically(certificate, pem)
+        write_atomically(authorities, authority.certificate_pem)
+        for file in strange:
+            file.unlink(missing_ok=True)
+    return SignedRequest(
+        certificate,
+        authorities,
+        expiry(pem),
+        fingerprint(asked.public_key),
+        asked.beyond(name),
+        kept,
+    )
+
+
+def _belongs(key: Path, public_key: PublicKey) -> bool:
+    try:
+        return public_key_of(key.read_bytes(), key) == public_key
+    except (OSError, IdentityError):
+        return False
+
+
+def _member(folder: Path, name: str) -> tuple[Path, Credential]:
+    """A node's folder, and the authority that signs for it."""
+    check_folder_name("`NAME`", name)
+    # The plan may still have places to fill in, so only its names are read.
+    nodes = read_toml(folder / PLAN_FILE, "plan").get("nodes")
+    members = nodes if isinstance(nodes, list) else []
+    names = [one.get("name") for one in members if isinstance(one, dict)]
+    if name not in names:
+        raise PlanError(unknown("NAME", name, map(str, names)))
+    return folder / name, read_authority(*authority_files(folder))
+
+
+@contextmanager
+def _kept(*files: Path) -> Iterator[list[Path]]:
+    """Keep files under new names while others take their place; or put them back."""
+    kept = _copies(*files)
+    try:
+        yield list(kept.values())
+    except BaseException:  # a pair that does not match would be worse than the old one
+        for file, copy in kept.items():
+            copy.replace(file)
+        raise
+
+
+def _copies(*files: Path) -> dict[Path, Path]:
+    """Copies of the files that exist, with the first number that is free for all."""
+    number = 1
+    while any(_old(file, number).exists() for file in files):
+        number += 1
+    kept = {file: _old(file, number) for file in files if file.exists()}
+    for file, copy in kept.items():
+        write_atomically(copy, file.read_bytes(), private=file.name == KEY_FILE)
+    return kept
+
+
+def _old(file: Path, number: int) -> Path:
+    return file.with_name(f"{file.name}.old-{number}")
