@@ -97,6 +97,17 @@ def test_a_node_that_dials_refuses_a_certificate_with_odd_names(
         assert north.accounts()["east"][0].n_connections == 0
 
 
+def test_a_node_that_dials_names_the_address_where_a_stranger_answers(caplog):
+    foreign = issue(make_authority("somebody else"), "north")
+    another = issue(AUTHORITY, "south")
+    for credential, told in ((foreign, "is refused"), (another, "is for south")):
+        with _transport("north", "east", credential) as stranger:
+            address = f"127.0.0.1:{stranger.port}"
+            with _transport("east", "north", address=address):
+                words = f"north at {address}: its certificate {told}"
+                _until(lambda words=words: words in caplog.text)
+
+
 class _TwoFaced(Proxy):
     """Leads to one port and to another in turn."""
 

@@ -30,7 +30,7 @@ USES = (
 # What gRPC takes; with other keys its handshake fails and says little.
 _CURVES = (ec.SECP256R1, ec.SECP384R1)
 _LEAST_RSA_BITS = 2048
-_RENEW = "`dssfn federation certificate`, or your own authority"
+_RENEW = "`dssfn federation certificate` or `sign`, or your own authority"
 
 PublicKey: TypeAlias = ec.EllipticCurvePublicKey | rsa.RSAPublicKey
 
