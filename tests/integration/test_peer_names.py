@@ -25,7 +25,8 @@ from tests.test_pki import certify
 pytestmark = pytest.mark.grpc
 
 AUTHORITY = make_authority("signs anything")
-TERMS = Terms(b"{}", "r", lambda other: iter(()), Rules(7, 1000, 3))
+MEMBERS = frozenset({"north", "south"})
+TERMS = Terms(b"{}", "r", lambda other: iter(()), Rules(7, 1000, 3), MEMBERS)
 TAG = Tag(0, 0, 0, (1,))
 LONG = 120.0  # seconds, on any machine
 
@@ -90,7 +91,8 @@ def test_a_node_that_dials_refuses_a_certificate_with_odd_names(
         ):
             _until(
                 lambda: (
-                    f"north at {address}" in caplog.text or _is_connected(east, "north")
+                    f"north cannot be reached at {address}" in caplog.text
+                    or _is_connected(east, "north")
                 )
             )
             assert not _is_connected(east, "north")
@@ -100,11 +102,11 @@ def test_a_node_that_dials_refuses_a_certificate_with_odd_names(
 def test_a_node_that_dials_names_the_address_where_a_stranger_answers(caplog):
     foreign = issue(make_authority("somebody else"), "north")
     another = issue(AUTHORITY, "south")
-    for credential, told in ((foreign, "is refused"), (another, "is for south")):
+    for credential, told in ((foreign, "is not one"), (another, "is for south")):
         with _transport("north", "east", credential) as stranger:
             address = f"127.0.0.1:{stranger.port}"
             with _transport("east", "north", address=address):
-                words = f"north at {address}: its certificate {told}"
+                words = f"north cannot be reached at {address}: its certificate {told}"
                 _until(lambda words=words: words in caplog.text)
 
 

@@ -81,9 +81,10 @@ async def certificate_of_peer(name: str, address: str, authorities_pem: bytes) -
         ) from exc
     finally:
         writer.transport.abort()
-    names = _names(pem, f"{name} at {address}: its certificate")
+    what = f"{name} cannot be reached at {address}: its certificate"
+    names = _names(pem, what)
     if name not in names:
-        text = f"{name} at {address}: its certificate is for {', '.join(names)}"
+        text = f"{what} is for {', '.join(names)}. Is the address right?"
         raise Refused(excerpt(text), Refusal.CERTIFICATE)
     return pem.encode()
 

@@ -122,6 +122,7 @@ class Switchboard:
         self._given_up: tuple[str, ...] = ()
         self._out_of_step: dict[NodeId, float] = {}  # neighbours, since when
         self.tally = Tally(log, period=deadline)
+        self.seldom = Tally(log, period=COMPLAINTS * deadline, burst=1)
 
     # For the training's thread.
 

@@ -290,7 +290,7 @@ class GrpcTransport(Switchboard):
                 raise Refused(f"{name} refuses this node: {refusal.value}", refusal)
 
     def _note_refusal(self, name: str, exc: Refused) -> None:
-        self.tally.note((name, exc.refusal), logging.ERROR, str(exc))
+        self.seldom.note((name, exc.refusal), logging.ERROR, str(exc))
         if exc.refusal is Refusal.CERTIFICATE:
             self.hindered(name, "its certificate is refused")
 
@@ -301,7 +301,7 @@ class GrpcTransport(Switchboard):
         self.hindered(name, f"{address}: {meaning or text.rpartition(': ')[2]}")
         if sign:
             line = f"{name} cannot be reached at {address}: {meaning} ({text})"
-            self.tally.note((name, sign), logging.ERROR, line)
+            self.seldom.note((name, sign), logging.ERROR, line)
 
     # The other end dials.
 
