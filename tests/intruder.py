@@ -25,7 +25,7 @@ from dssfn.transports.grpc.wire import DTYPE, PROTOCOL, Rules, encode_frame
 
 METHOD = "/dssfn.v1.Exchange/Link"
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-PATIENCE = 30.0  # seconds; a node that does not answer for so long hangs
+PATIENCE = 300.0  # seconds; a node that does not answer for so long hangs
 DEEP_JSON = b"[" * 20_000
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -222,6 +223,26 @@ def test_restarts_without_a_further_layer_end_with_the_name_of_who_asked(board):
         restart(layer)
 
 
+def test_before_all_have_met_nobody_is_given_up_for_restarts(board):
+    board.patience = math.inf
+    board.epochs.deadline = 1e-9
+    link, stream = _greet(board)
+    for _ in range(3 * RESTARTS_IN_VAIN):
+        letter = _letter(link.n_received + 1, epoch=board.epoch + 1)
+        assert _takes(board, link, stream, letter)
+        with pytest.raises(Regroup):
+            board.exchange(TAG, {}, [])
+        board.join()
+    board.exchange(TAG, {}, [])
+
+
+def test_a_greeting_that_is_refused_starts_no_epoch(board):
+    _greet(board)
+    with pytest.raises(ProtocolError, match="of which 0 were sent"):
+        _greet(board, epoch=3, knows=board._incarnation, received=9)
+    board.exchange(TAG, {}, [])
+
+
 def test_a_flood_of_signs_of_life_or_repeated_letters_is_read_slowly(board):
     link, stream = _greet(board)
     for budget in board._chatter.values():
@@ -264,6 +285,7 @@ def test_a_reason_of_a_later_version_is_taken_for_unknown(board):
 
 @pytest.mark.parametrize("reason", [pb.Goodbye.FINISHED, pb.Goodbye.GAVE_UP])
 def test_a_neighbour_that_left_for_good_has_a_deadline_to_come_back(board, reason):
+    board.deadline = 300.0
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(board.exchange, TAG, {}, [(1, 0)])
         link, stream = _greet(board)
@@ -271,7 +293,8 @@ def test_a_neighbour_that_left_for_good_has_a_deadline_to_come_back(board, reaso
         board.ended(link, stream, "")
         link, stream = _greet(board)
         assert _takes(board, link, stream, _letter(value=4.0))
-        assert waiting.result(30)[1, 0] == [4.0]
+        assert waiting.result(300)[1, 0] == [4.0]
+    board.deadline = DEADLINE
     left = time.monotonic()
     assert not _takes(board, link, stream, _goodbye(reason))
     board.ended(link, stream, "")
@@ -281,16 +304,16 @@ def test_a_neighbour_that_left_for_good_has_a_deadline_to_come_back(board, reaso
 
 
 def test_a_neighbour_out_of_step_has_a_deadline_to_come_back_restarted(board):
-    board.deadline = 30.0
+    board.deadline = 300.0
     with ThreadPoolExecutor(1) as pool:
         link, stream = _greet(board, incarnation=5)
         assert _takes(board, link, stream, _letter(tag=Tag(2, 9, 9, (1,))))
         waiting = pool.submit(board.exchange, TAG, {}, [(1, 0)])
-        assert stream.over.wait(30)
+        assert stream.over.wait(300)
         board.ended(link, stream, "")
         _greet(board, incarnation=6)
         with pytest.raises(Regroup):
-            waiting.result(30)
+            waiting.result(300)
 
 
 def test_a_neighbour_that_stays_out_of_step_is_an_error(board):

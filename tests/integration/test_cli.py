@@ -492,7 +492,7 @@ def test_an_interrupted_run_ends_cleanly(tmp_path, number, code):
     line = process.stderr.readline()  # the first layer is done
     assert line.startswith("layer 0/20")
     process.send_signal(number)
-    stdout, stderr = process.communicate(timeout=60)
+    stdout, stderr = process.communicate(timeout=600)
     assert process.returncode == code
     assert stdout == ""
     if number == signal.SIGINT:

@@ -179,7 +179,7 @@ def test_the_folders_train_one_model_as_they_are(tmp_path):
         )
     try:
         for process in running:
-            _, errors = process.communicate(timeout=120)
+            _, errors = process.communicate(timeout=600)
             assert process.returncode == 0, errors
     finally:
         for process in running:

@@ -203,21 +203,21 @@ def test_a_node_under_attack_ends_with_the_model_of_one_that_is_left_alone(
         attack.with_bombs("n2")
         attack.by_crowds("n2")
         lab.start("n2")
-        lab.wait_for("n2", "layer 1/4", 120)
+        lab.wait_for("n2", "layer 1/4")
         lab.kill("n2")
         attack.with_bad_words("n2", is_away=True)  # it was there, and is gone
         grown = attack.memory() - before
         assert lab.is_running(TARGET)
         assert lab.is_running("n0")
         lab.start("n2")
-        assert lab.wait(180) == {"n0": 0, "n1": 0, "n2": 0}
+        assert lab.wait() == {"n0": 0, "n1": 0, "n2": 0}
         (disturbed,) = lab.digests()
         print(f"{attack.intruder.n_sent} inputs, {grown / 1e6:.1f} MB")
         assert attack.intruder.n_sent >= 1000 * scale
         assert grown < MOST_GROWTH
         _check_log((lab.folder(TARGET) / "out" / "node.log").read_text())
         lab.start(fresh=True)
-        assert lab.wait(180) == {"n0": 0, "n1": 0, "n2": 0}
+        assert lab.wait() == {"n0": 0, "n1": 0, "n2": 0}
         assert lab.digests() == {disturbed}
     finally:
         lab.close()
@@ -240,10 +240,6 @@ def _check_log(text: str) -> None:
 
 SECONDS = 8.0  # that an attack lasts: four deadlines
 DEADLINE = 2.0
-# A few new starts at once, then one in a deadline; twice the time on a slow machine.
-MOST_RESTARTS = RESTARTS + 2 * SECONDS / DEADLINE
-MOST_CHATTER = CHATTER + 2 * 32 * SECONDS / DEADLINE  # envelopes that are read
-MOST_CALLS = 2 * CALLS * (1 + SECONDS / DEADLINE) + 2 * SECONDS / MOMENT
 LONGEST_LOG = 100_000  # characters
 
 
@@ -267,6 +263,11 @@ def federation(tmp_path):
 
 def _log(lab, name=TARGET):
     return (lab.folder(name) / "out" / "node.log").read_text()
+
+
+def _deadlines(begin):
+    """How many deadlines have passed: what a neighbour may do grows with them."""
+    return (time.monotonic() - begin) / DEADLINE
 
 
 def _ends_well(lab):
@@ -295,7 +296,8 @@ def test_a_neighbour_cannot_make_others_start_again_without_end(federation, how)
     lab.start("n0", TARGET)
     lab.wait_for(TARGET, "n0 is connected")
     before = peak = attack.memory()
-    end, epoch = time.monotonic() + SECONDS, 0
+    begin, epoch = time.monotonic(), 0
+    end = begin + SECONDS
     while time.monotonic() < end and lab.is_running(TARGET):  # or it has given up
         with suppress(OSError):
             peak = attack.memory()
@@ -310,7 +312,7 @@ def test_a_neighbour_cannot_make_others_start_again_without_end(federation, how)
     assert peak - before < MOST_GROWTH
     for name in ("n0", TARGET):
         n_restarts = _log(lab, name).count("starting again together")
-        assert 1 <= n_restarts <= MOST_RESTARTS
+        assert 1 <= n_restarts <= RESTARTS + _deadlines(begin) + 1
         assert len(_log(lab, name)) < LONGEST_LOG
     assert "n2 was restarted" in _log(lab, "n0")  # who, also where it is no neighbour
     for name in ("n0", TARGET):
@@ -319,8 +321,10 @@ def test_a_neighbour_cannot_make_others_start_again_without_end(federation, how)
 
 
 def test_a_neighbour_that_makes_others_start_again_in_vain_is_given_up(federation):
-    lab, attack, false = federation()
-    lab.start("n0", TARGET)
+    lab, attack, false = federation(n_layers=12, width=150)
+    lab.start()
+    lab.wait_for(TARGET, "layer 2/12")
+    lab.kill("n2")
     end = time.monotonic() + 300
     while lab.is_running(TARGET):
         assert time.monotonic() < end
@@ -393,9 +397,9 @@ def test_a_flood_over_a_stream_is_read_slowly(federation, what):
     lab.wait_for(TARGET, "n0 is connected")
     status = pb.Envelope(status=pb.Status(layer=1)).SerializeToString()
     data = status if what == "status" else false.claim(1, 0)
-    end = time.monotonic() + SECONDS
+    begin = time.monotonic()
     with false.talk() as talk:
-        while time.monotonic() < end:
+        while time.monotonic() < begin + SECONDS:
             assert talk.say(data), "it was cut off"
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
             text = answer.read().decode()
@@ -404,7 +408,9 @@ def test_a_flood_over_a_stream_is_read_slowly(federation, what):
         for line in text.splitlines()
         if line.startswith('dssfn_peer_received_bytes_total{peer="n2"}')
     )
-    assert received / len(data) < MOST_CHATTER
+    # Its hello counts as well.
+    most = CHATTER + 32 * _deadlines(begin) + len(false.words.hello()) / len(data)
+    assert received / len(data) <= most + 1
     _ends_well(lab)
 
 
@@ -413,14 +419,16 @@ def test_a_flood_of_calls_by_others_is_answered_slowly_and_counted(federation):
     lab.start("n0", TARGET)
     lab.wait_for(TARGET, "n0 is connected")
     credential = pki.issue(lab.authority, "n9")
-    n_calls, end = 0, time.monotonic() + SECONDS
+    n_calls, begin = 0, time.monotonic()
     with attack.intruder.channel(credential, TARGET) as channel:
-        while time.monotonic() < end:
+        while time.monotonic() < begin + SECONDS:
             code, text = attack.intruder.say(channel, b"x")
             assert (code, text) == (grpc.StatusCode.PERMISSION_DENIED, "no neighbour")
             n_calls += 1
-    assert n_calls < MOST_CALLS
-    assert _log(lab).count("is no neighbour") <= 4 * (2 + 2 * SECONDS / DEADLINE)
+    n_deadlines = _deadlines(begin)
+    waited = n_deadlines * DEADLINE / MOMENT
+    assert n_calls <= CALLS * (1 + n_deadlines) + waited + 1
+    assert _log(lab).count("is no neighbour") <= 4 * (1 + n_deadlines)
     _ends_well(lab)
 
 

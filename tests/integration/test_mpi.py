@@ -45,7 +45,7 @@ def start(*command, cwd=None):
 def ended(job):
     """Exit code, standard output and standard error of a job that must end."""
     try:
-        out, err = job.communicate(timeout=120)
+        out, err = job.communicate(timeout=600)
     finally:
         job.kill()
     return job.returncode, out, err

@@ -25,7 +25,7 @@ def undisturbed(tmp_path_factory):
             with closing(Lab(root, n_nodes, **SETTINGS)) as lab:
                 start = time.monotonic()
                 lab.start()
-                assert set(lab.wait(120).values()) == {0}
+                assert set(lab.wait().values()) == {0}
                 known[n_nodes] = lab.digests(), time.monotonic() - start
                 assert len(known[n_nodes][0]) == 1
         return known[n_nodes]
@@ -46,7 +46,7 @@ def test_a_disturbed_training_ends_with_the_undisturbed_model(
             rng.uniform(0.0, 1.05) * seconds
         )  # before the start to after the end
         disturb(lab, rng)
-        codes = lab.wait(120)
+        codes = lab.wait()
         printed = "\n".join(map(lab.printed, lab.names))
         assert set(codes.values()) == {0}, printed
         assert lab.digests() == digests, printed

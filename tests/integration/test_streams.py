@@ -84,8 +84,8 @@ def test_a_letter_that_takes_longer_than_the_deadline_arrives_over_one_stream():
         pool = stack.enter_context(ThreadPoolExecutor(2))
         here = pool.submit(a.exchange, tag, {(0, 1): values}, [(1, 0)])
         there = pool.submit(b.exchange, tag, {(1, 0): -values}, [(0, 1)])
-        assert (here.result(25)[1, 0] == -values).all()
-        assert (there.result(25)[0, 1] == values).all()
+        assert (here.result(300)[1, 0] == -values).all()
+        assert (there.result(300)[0, 1] == values).all()
         assert a.accounts()["n1"][0].n_connections == 1
 
 
@@ -111,7 +111,7 @@ def test_a_stream_that_was_never_read_leaves_nothing_behind(tmp_path):
 
 
 def _until(condition):
-    end = time.monotonic() + 10
+    end = time.monotonic() + 300
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.01)
@@ -142,4 +142,4 @@ def test_a_neighbour_is_dialled_again_whatever_the_last_stream_ended_with(monkey
     with _listener(5.0) as a, _dialler(a.port, 5.0) as b, ThreadPoolExecutor(1) as pool:
         here = pool.submit(a.exchange, tag, {(0, 1): np.ones(1)}, [(1, 0)])
         assert b.exchange(tag, {(1, 0): np.zeros(1)}, [(0, 1)])[0, 1] == [1.0]
-        assert here.result(30)[1, 0] == [0.0]
+        assert here.result(300)[1, 0] == [0.0]

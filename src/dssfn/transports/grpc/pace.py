@@ -36,18 +36,22 @@ class Budget:
 
     def spend(self, now: float) -> bool:
         """Take one, if there is one left."""
-        gained = max(0.0, now - self._at) / self.period
-        self._left = min(float(self.burst), self._left + gained)
-        self._at = now
+        self._gain(now)
         if self._left < 1:
             return False
         self._left -= 1
         return True
 
-    @property
-    def pause(self) -> float:
-        """Seconds from the last attempt until one is left again."""
-        return max(0.0, 1 - self._left) * self.period
+    def charge(self, now: float) -> float:
+        """Take one in any case; returns the seconds after which it is paid for."""
+        self._gain(now)
+        self._left -= 1
+        return max(0.0, -self._left) * self.period
+
+    def _gain(self, now: float) -> None:
+        gained = max(0.0, now - self._at) / self.period
+        self._left = min(float(self.burst), self._left + gained)
+        self._at = now
 
 
 class Tally:

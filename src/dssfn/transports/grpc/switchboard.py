@@ -155,7 +155,8 @@ class Switchboard:
                 link.enter(self.epoch)
             cause = self.epochs.cause
             log.info("starting again together, epoch %d: %s", self.epoch, cause)
-            if is_one_too_many:
+            # Before all have met, people may still be trying things out.
+            if is_one_too_many and math.isfinite(self.patience):
                 name = self.epochs.raised_by
                 self._give_up(
                     name,
@@ -314,21 +315,9 @@ class Switchboard:
             self._differ(exc)
             raise
         with self._changed:
-            self.epochs.check(hello.epoch)
-            link = self._by_name[hello.node]
-            now = time.monotonic()
-            is_same = hello.incarnation == link.peer_incarnation
-            if not is_same and link.is_alive(now, SILENCE * self.deadline):
-                raise Refused(
-                    f"{link.name} is connected already, as another process",
-                    Refusal.CONNECTED,
-                )
-            greeting = Greeting(
-                hello.incarnation, hello.knows, hello.received, hello.epoch
-            )
-            self._follow(link, greeting, hello.restarted, now)
+            link, now = self._by_name[hello.node], time.monotonic()
             was_known = link.peer_incarnation is not None
-            must_regroup = link.greet(greeting)
+            must_regroup = self._meet(link, hello, now)
             self._plans.agrees(link.name, hello.agreeing)
             link.attach(stream, now)
             how = (
@@ -342,19 +331,30 @@ class Switchboard:
             self._changed.notify_all()
             return link
 
-    def _follow(self, link: Link, greeting: Greeting, of: str, now: float) -> None:
-        """Take part in a neighbour's epoch, or in a new one if it was restarted."""
+    def _meet(self, link: Link, hello: pb.Hello, now: float) -> bool:
+        """Go on with a neighbour where both stand; returns whether it was restarted."""
+        self.epochs.check(hello.epoch)
+        is_same = hello.incarnation == link.peer_incarnation
+        if not is_same and link.is_alive(now, SILENCE * self.deadline):
+            raise Refused(
+                f"{link.name} is connected already, as another process",
+                Refusal.CONNECTED,
+            )
+        greeting = Greeting(hello.incarnation, hello.knows, hello.received, hello.epoch)
         is_restarted = link.is_restarted(greeting)
-        newest = max(self.epochs.newest, greeting.epoch) + is_restarted
-        if newest == self.epochs.newest:
-            return
-        if not self.epochs.may_rise(link.name, now):
+        newest = max(self.epochs.newest, hello.epoch) + is_restarted
+        is_newer = newest > self.epochs.newest
+        if is_newer and not self.epochs.may_rise(link.name, now):
             raise Refused(
                 f"{link.name} makes all nodes start again too often; for now it is "
                 "not listened to",
                 Refusal.TOO_OFTEN,
             )
-        self.epochs.rise(newest, link.name if is_restarted else of, link.name)
+        link.greet(greeting)
+        if is_newer:
+            restarted = link.name if is_restarted else hello.restarted
+            self.epochs.rise(newest, restarted, link.name)
+        return is_restarted
 
     def _differ(self, exc: AnotherPlan) -> None:
         """Note a neighbour with another plan; stop if this node's is the odd one."""
@@ -402,8 +402,7 @@ class Switchboard:
                 return None
             else:
                 raise ProtocolError("it said hello twice")
-            chatter = self._chatter[link.peer]
-            return 0.0 if chatter.spend(now) else chatter.pause
+            return self._chatter[link.peer].charge(now)
 
     def _accept(self, link: Link, frame: Frame, now: float) -> bool:
         self.epochs.check(frame.epoch)
