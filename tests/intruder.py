@@ -5,6 +5,7 @@ It speaks to ports of this machine only. All that it sends follows from a seed.
 
 from __future__ import annotations
 
+import itertools
 import random
 import socket
 import ssl
@@ -254,6 +255,7 @@ class Words:
         self.rules = rules
         self.random = random.Random(seed)
         self.incarnation = self.random.getrandbits(62) + 1
+        self.attempts = itertools.count(1)
 
     def hello(self, **changes: object) -> bytes:
         """What a process of that node would say first, but for some changes."""
@@ -263,6 +265,7 @@ class Words:
             "plan": self.plan,
             "random": self.random_digest,
             "incarnation": self.incarnation,
+            "attempt": next(self.attempts),
             **changes,
         }
         return pb.Envelope(hello=pb.Hello(**fields)).SerializeToString()

@@ -120,10 +120,18 @@ def test_a_request_that_asks_for_more_gets_a_node_certificate_and_is_told_of(
     assert any(told in one for one in sign(fed, request)["not_given"])
 
 
-def test_a_request_in_another_node_s_name_is_told_of(fed, ask, tmp_path):
-    shown = sign(fed, ask(common_name="south"))
-    assert shown["not_given"] == ["the name 'south'"]
-    check_is_norths_and_no_more(fed / "north" / "node.crt", tmp_path / "own.key", fed)
+def test_a_request_of_another_node_is_the_wrong_file(fed, ask):
+    before = (fed / "north" / "node.crt").read_bytes()
+    key = ec.generate_private_key(ec.SECP256R1())
+    wrong = ask(common_name="south", key=key)
+    result = dssfn("federation", "sign", fed, "north", wrong)
+    assert result.exit_code == 2
+    assert "it is that of south: it asks for its name" in result.stderr
+    sign(fed, wrong, name="south")
+    result = dssfn("federation", "sign", fed, "north", ask(key=key))
+    assert result.exit_code == 2
+    assert "it is that of south: it has its key" in result.stderr
+    assert (fed / "north" / "node.crt").read_bytes() == before
 
 
 def test_a_request_and_its_signature_make_an_identity(fed, tmp_path):

@@ -94,7 +94,7 @@ def test_numbers_survive_being_laid_flat():
         {"shift": np.zeros(4)},
         {"scale": np.ones(3, dtype=np.float32)},
         {"more": np.ones(3)},
-        {"O.0": np.ones((2, 4))},
+        {"O.0": np.ones((2, 7))},
     ],
     ids=lambda change: next(iter(change)),
 )
@@ -142,6 +142,17 @@ def test_the_furthest_checkpoint_is_kept_until_it_is_overtaken(checkpoints):
     found, _ = checkpoints.load(PLAN)
     assert found.flat().tobytes() == other.flat().tobytes()
     assert not checkpoints.aside.exists()
+
+
+def test_of_two_checkpoints_the_one_with_more_layers_counts(checkpoints):
+    # As after a kill between the last write and the removal of the other.
+    checkpoints.save(_progress(2), ())
+    checkpoints.path.rename(checkpoints.aside)
+    kept = checkpoints.aside.read_bytes()
+    checkpoints.save(_progress(3), ())
+    checkpoints.aside.write_bytes(kept)
+    found, _ = checkpoints.load(PLAN)
+    assert len(found.outputs) == 3
 
 
 def test_nobody_but_the_owner_can_read_a_checkpoint(checkpoints):

@@ -48,18 +48,25 @@ class End:
     def __init__(self, side, incarnation):
         self.side = side
         self.link = Link(1 - side, f"n{1 - side}", incarnation)
-        self.epoch = self.wanted = 0
+        self.epoch = self.wanted = self.n_hellos = 0
         self.posted = self.taken = 0  # within this epoch
         self.partner = None  # whose letters were used in this epoch
 
     def hello(self):
         link = self.link
         knows = link.peer_incarnation or 0
-        return Greeting(link.incarnation, knows, link.n_received, self.wanted)
+        self.n_hellos += 1
+        return Greeting(link.incarnation, knows, link.n_received, self.n_hellos), (
+            self.wanted
+        )
 
-    def greet(self, greeting):
+    def greet(self, hello):
+        greeting, epoch = hello
         must_regroup = self.link.greet(greeting)
-        self.wanted = max(self.wanted, greeting.epoch) + must_regroup
+        if epoch > self.wanted:  # it serves for the restart as well
+            self.wanted = epoch
+        else:
+            self.wanted += must_regroup
         return must_regroup
 
     def walk(self):
@@ -283,5 +290,5 @@ def test_a_neighbour_that_comes_and_goes_is_gone_since_it_was_last_of_use():
 def test_a_greeting_that_is_refused_leaves_no_trace():
     link = Link(1, "n1", 7)
     with pytest.raises(ProtocolError, match="confirms"):
-        link.greet(Greeting(5, knows=7, received=3, epoch=0))
+        link.greet(Greeting(5, knows=7, received=3))
     assert link.peer_incarnation is None

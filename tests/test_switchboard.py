@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import itertools
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -27,6 +27,7 @@ from dssfn.transports.grpc.wire import PROTOCOL, encode_frame
 
 RUN, TAG = 7, Tag(0, 0, 0, (1,))
 DEADLINE = 0.2
+ATTEMPTS = itertools.count(1)
 NAMES = ("n0", "n1", "n2", "n3", "n4")
 
 
@@ -62,6 +63,7 @@ def _hello(incarnation=5, **changes):
         "node": "n1",
         "plan": b"p",
         "random": "r",
+        "attempt": next(ATTEMPTS),
         **changes,
     }
     hello = pb.Hello(incarnation=incarnation, **fields)
@@ -101,7 +103,7 @@ def test_words_of_a_process_that_was_replaced_are_not_taken_for_the_next_ones(bo
     assert board.exchange(TAG, {}, [(1, 0)])[1, 0] == [2.0]
 
 
-@pytest.mark.parametrize("epoch", [2**64 - 1, 2**63, 2**33])
+@pytest.mark.parametrize("epoch", [2**64 - 1, 2**63, 2**48 + 1])
 def test_an_epoch_that_nobody_can_have_reached_is_refused(board, epoch):
     with pytest.raises(ProtocolError, match="cannot follow"):
         _greet(board, epoch=epoch)
@@ -128,7 +130,7 @@ def test_a_neighbour_that_agreed_once_cannot_stop_the_node_with_another_plan(boa
     board.exchange(TAG, {}, [])
 
 
-def _differ(board, name, *, agreeing=(), plan=b"x" * 100_000):
+def _differ(board, name, *, agreeing=(), plan=b"x" * 60_000):
     with pytest.raises(Refused, match="do not agree") as caught:
         _greet(board, node=name, plan=plan, agreeing=agreeing)
     assert caught.value.refusal is Refusal.ANOTHER_PLAN
@@ -204,6 +206,7 @@ def test_who_is_said_to_be_restarted_is_logged_with_who_says_so(board, caplog):
 
 def test_restarts_without_a_further_layer_end_with_the_name_of_who_asked(board):
     link, stream = _greet(board)
+    board.have_met = True
     board.epochs.deadline = 1e-9  # as often as it likes
 
     def restart(layer):
@@ -224,9 +227,9 @@ def test_restarts_without_a_further_layer_end_with_the_name_of_who_asked(board):
 
 
 def test_before_all_have_met_nobody_is_given_up_for_restarts(board):
-    board.patience = math.inf
     board.epochs.deadline = 1e-9
     link, stream = _greet(board)
+    assert not board.have_met
     for _ in range(3 * RESTARTS_IN_VAIN):
         letter = _letter(link.n_received + 1, epoch=board.epoch + 1)
         assert _takes(board, link, stream, letter)
@@ -234,6 +237,85 @@ def test_before_all_have_met_nobody_is_given_up_for_restarts(board):
             board.exchange(TAG, {}, [])
         board.join()
     board.exchange(TAG, {}, [])
+
+
+def test_a_restart_takes_one_epoch_however_many_neighbours_notice_it(board):
+    link, stream = _greet(board, incarnation=5)
+    board.ended(link, stream, "cut")
+    # Another neighbour of it has noticed first.
+    _greet(board, incarnation=6, epoch=1, restarted="n1")
+    assert board.epochs.newest == 1
+    # One that is in this epoch already must leave it, for letters may be lost.
+    link, stream = _greet(board, node="n2", incarnation=7, epoch=1)
+    board.ended(link, stream, "cut")
+    _greet(board, node="n2", incarnation=8, epoch=1)
+    assert board.epochs.newest == 2
+
+
+def test_restarts_of_different_nodes_that_one_neighbour_tells_of_do_not_add_up(board):
+    board.have_met, board.epochs.deadline = True, 1e-9
+    link, stream = _greet(board)
+    for k in range(2 * RESTARTS_IN_VAIN):
+        who = NAMES[2 + k % 3]
+        letter = _letter(link.n_received + 1, epoch=board.epoch + 1, restarted=who)
+        assert _takes(board, link, stream, letter)
+        with pytest.raises(Regroup):
+            board.exchange(TAG, {}, [])
+        board.join()
+    board.exchange(TAG, {}, [])
+
+
+def test_a_process_that_was_just_started_joins_whatever_epoch_the_others_are_in(board):
+    link, stream = _greet(board, epoch=2**40, restarted="n0")
+    assert board.epochs.newest == 2**40
+    with pytest.raises(ProtocolError, match="cannot follow"):
+        board.receive(link, stream, _letter(epoch=2**41))
+
+
+def test_a_greeting_that_was_overtaken_by_a_later_one_is_refused(board):
+    old = _hello(knows=77)
+    link, stream = _greet(board)
+    assert _takes(board, link, stream, _letter())
+    board.ended(link, stream, "cut")
+    with pytest.raises(Refused) as caught:
+        board.greet(old, ["n1"], Quiet())
+    assert caught.value.refusal is Refusal.LATE
+    assert board.epochs.newest == 0
+
+
+def test_one_that_has_not_heard_the_answer_yet_need_not_start_again(board):
+    # This process is new; the other knows the one before, and dials several times.
+    for _ in range(5):
+        link, stream = _greet(board, knows=77)
+        board.ended(link, stream, "cut")
+    assert board.epochs.newest == 0
+    link, stream = _greet(board, knows=board._incarnation)
+    assert _takes(board, link, stream, _letter(value=3.0))
+    assert board.exchange(TAG, {}, [(1, 0)])[1, 0] == [3.0]
+
+
+def test_letters_of_earlier_epochs_are_no_free_flood(board):
+    link, stream = _greet(board)
+    for budget in board._chatter.values():
+        budget.period = 7.0
+    assert board.receive(link, stream, _letter(epoch=1)) == 0
+    pauses = [
+        board.receive(link, stream, _letter(number=k, epoch=0))
+        for k in range(2, CHATTER + 4)
+    ]
+    assert pauses[0] == 0
+    assert pauses[-1] > 6
+
+
+def test_before_all_have_met_one_that_gave_up_is_waited_for_as_long_as_any(board):
+    board.patience = 10 * DEADLINE
+    link, stream = _greet(board)
+    assert not _takes(board, link, stream, _goodbye(pb.Goodbye.GAVE_UP))
+    board.ended(link, stream, "")
+    began = time.monotonic()
+    with pytest.raises(PeerTimeout, match="has been gone for"):
+        board.exchange(TAG, {}, [(1, 0)])
+    assert time.monotonic() - began > 9 * DEADLINE
 
 
 def test_a_greeting_that_is_refused_starts_no_epoch(board):
@@ -285,7 +367,7 @@ def test_a_reason_of_a_later_version_is_taken_for_unknown(board):
 
 @pytest.mark.parametrize("reason", [pb.Goodbye.FINISHED, pb.Goodbye.GAVE_UP])
 def test_a_neighbour_that_left_for_good_has_a_deadline_to_come_back(board, reason):
-    board.deadline = 300.0
+    board.deadline, board.have_met = 300.0, True
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(board.exchange, TAG, {}, [(1, 0)])
         link, stream = _greet(board)

@@ -36,7 +36,11 @@ def names_in(certificate: x509.Certificate, what: str) -> list[str]:
     try:
         kinds = _alternative_names(certificate)
         subject = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
-    except (ValueError, x509.DuplicateExtension) as exc:
+    except (
+        ValueError,
+        x509.DuplicateExtension,
+        x509.UnsupportedGeneralNameType,
+    ) as exc:
         raise IdentityError(
             f"{what} must follow X.509, but its names do not: {exc}. Have it made anew."
         ) from exc

@@ -167,7 +167,7 @@ def class_codes(
         known = ", ".join(map(repr, classes[:8]))
         raise DataError(
             f"{at(values.index(label))}: label {label!r} is not one of the classes "
-            f"{known} that the model knows. Correct it, or remove the sample."
+            f"{known} that are known. Correct it, or remove the sample."
         ) from None
 
 

@@ -592,3 +592,13 @@ def test_wrong_options_are_named(arguments, message):
 def test_a_report_of_figures_nested_without_end_is_refused(tmp_path, file):
     (tmp_path / file).write_text("[" * 100_000)
     assert file in wrong("report", tmp_path)
+
+
+def test_predictions_never_replace_the_data_or_the_model(trained):
+    model, data = trained[0] / "model.safetensors", trained[0] / "test.csv"
+    for target in (data, model):
+        before = target.read_bytes()
+        result = dssfn("predict", model, data, "--out", target)
+        assert result.exit_code == 2
+        assert "must not be the model or the data" in result.stderr
+        assert target.read_bytes() == before

@@ -143,11 +143,11 @@ class Attack:
                 assert code in ENDS, data[:80]
             for several in words.odd_words():
                 assert intruder.say(channel, words.hello(), *several)[0] in ENDS
-            good = (words.hello(), words.frame())
             for _ in range(40 * self.scale):
-                changed = [intruder.damaged(data) for data in good]
-                assert intruder.say(channel, changed[0])[0] in ENDS
-                assert intruder.say(channel, good[0], changed[1])[0] in ENDS
+                hello = intruder.damaged(words.hello())
+                assert intruder.say(channel, hello)[0] in ENDS
+                frame = intruder.damaged(words.frame())
+                assert intruder.say(channel, words.hello(), frame)[0] in ENDS
 
     def with_bombs(self, name: str) -> None:
         """Little bytes that unpack to many."""

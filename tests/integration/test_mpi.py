@@ -253,12 +253,12 @@ def test_ranks_with_different_plans_are_refused(folder):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_all_ranks(number, folder):
     text = (folder / "tree.toml").read_text()
-    (folder / "long.toml").write_text(text.replace("n_layers = 3", "n_layers = 100000"))
+    (folder / "long.toml").write_text(text.replace("n_layers = 3", "n_layers = 10000"))
     job = start(
         BIN / "mpiexec", "-n", 2, BIN / "dssfn", "mpi", "run", "long.toml",
         "--data", "small.npz", cwd=folder,
     )  # fmt: skip
-    assert job.stderr.readline().startswith("layer 0/100000")
+    assert job.stderr.readline().startswith("layer 0/10000")
     job.send_signal(number)
     code, _, err = ended(job)  # standard output closes when the last rank has ended
     assert code == 128 + number

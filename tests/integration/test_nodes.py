@@ -179,9 +179,9 @@ def test_a_node_that_waits_in_vain_stops_and_says_how_to_go_on(make_lab):
         lab.add_setting(name, "start_deadline = 3")
     lab.start("n0", "n1")
     assert lab.wait() == {"n0": 1, "n1": 1}
-    assert "Error: Node n2 has not been here for" in lab.printed("n1")
+    assert "Error: Node n2 has not connected for" in lab.printed("n1")
     left = "Error: Node n1 has left: it gave up waiting for n2."
-    never = "Error: Node n1 is gone for"
+    never = "Error: Node n1 has been gone for"
     assert left in lab.printed("n0") or never in lab.printed("n0")
     assert "0 of 5 layers are saved" in lab.printed("n0")
 
@@ -190,7 +190,7 @@ def test_before_all_have_met_a_node_waits_for_as_long_as_it_takes(make_lab):
     lab = make_lab(3, kind="path", deadline=0.2)
     lab.start("n0", "n1")
     # Far more than ten deadlines; who is missing is said at growing intervals.
-    lab.wait_for("n1", "waiting for n2 for 3 s: it has not been here yet")
+    lab.wait_for("n1", "waiting for n2 for 3 s: it has not connected yet")
     assert lab.is_running("n0")
     assert lab.is_running("n1")
     lab.start("n2")
@@ -287,6 +287,7 @@ def test_a_wrong_authority_is_named_with_the_address_on_the_side_that_dials(make
     lab.wait_for("n2", f"n0 cannot be reached at {address}: the connection was closed")
     lab.wait_for("n2", "file does not vouch for this node's certificate")
     lab.wait_for("n0", "it is signed by no authority in this node's `authorities` file")
+    lab.wait_for("n0", "the other end does not accept this node's certificate")
 
 
 def test_an_expired_or_foreign_certificate_is_an_error_before_the_start(make_lab):
@@ -373,7 +374,7 @@ def test_check_finds_what_is_wrong(make_lab):
     done, found = _check(lab, "n0")
     assert done.returncode == 0, done
     assert found["data"] == (True, "599 samples, 64 features")
-    assert found["n1"] == (None, "dials this node")
+    assert found["n1"] == (None, "dials this node, so it cannot be tried")
     _, found = _check(lab, "n2")
     assert found["n0"][0] is None
     assert "is it running?" in found["n0"][1]

@@ -5,6 +5,7 @@ may be slow, and with a peer that does not read.
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -16,6 +17,7 @@ import pytest
 from dssfn.node import pki
 from dssfn.transports.base import Tag
 from dssfn.transports.grpc import GrpcTransport, Neighbour, Rules, Terms
+from dssfn.transports.grpc.transport import METHOD, SERVICE
 from tests.intruder import Intruder, Words
 from tests.lab import Proxy
 
@@ -108,6 +110,63 @@ def test_a_stream_that_was_never_read_leaves_nothing_behind(tmp_path):
         with intruder.channel(stolen, "n0") as channel:
             hello = words.hello(incarnation=6)  # long before the first is silent
             _until(lambda: intruder.say(channel, hello)[0] is grpc.StatusCode.OK)
+
+
+def test_no_key_takes_up_the_room_of_another_neighbour(tmp_path):
+    # Calls that say nothing, and calls with another plan whose answer is never read.
+    with _listener(20.0, peers=("n1", "n2")) as node, ExitStack() as stack:
+        intruder, words = _intruder(node.port, tmp_path)
+        stolen = pki.issue(AUTHORITY, "n1")
+        for _ in range(60):
+            tls = stack.enter_context(intruder.secured(stolen))
+            intruder.call_without_reading(tls, words.hello(plan=b"another"))
+        for _ in range(10):
+            channel = stack.enter_context(intruder.channel(stolen, "n0"))
+            stack.enter_context(intruder.stalled([channel], 10))
+        with _dialler(node.port, 20.0, name="n2"):
+            _until(lambda: node.accounts()["n2"][1])
+
+
+def test_no_word_of_a_node_that_is_dialled_reaches_the_log(caplog):
+    caplog.set_level("INFO")
+
+    async def answer(_, context):
+        await context.abort(grpc.StatusCode.UNAVAILABLE, "handshake: run curl evil")
+
+    async def serve(port):
+        server = grpc.aio.server()
+        handler = grpc.stream_stream_rpc_method_handler(answer)
+        server.add_generic_rpc_handlers(
+            (grpc.method_handlers_generic_handler(SERVICE, {METHOD: handler}),)
+        )
+        mine = _identity("n0")
+        port.append(
+            server.add_secure_port(
+                "127.0.0.1:0",
+                grpc.ssl_server_credentials(
+                    [(mine.key_pem, mine.certificate_pem)],
+                    root_certificates=mine.authorities_pem,
+                    require_client_auth=True,
+                ),
+            )
+        )
+        await server.start()
+        return server
+
+    loop, port = asyncio.new_event_loop(), []
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    server = asyncio.run_coroutine_threadsafe(serve(port), loop).result(300)
+    try:
+        with _dialler(port[0], 1.0) as node:
+            _until(lambda: "cannot be reached" in caplog.text)
+            assert "curl" not in node._by_name["n0"].trouble
+        assert "curl" not in caplog.text
+    finally:
+        asyncio.run_coroutine_threadsafe(server.stop(0), loop).result(300)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(300)
+        loop.close()
 
 
 def _until(condition):

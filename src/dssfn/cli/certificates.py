@@ -52,8 +52,8 @@ _RENEWED = """A new key and certificate for {name}, valid until {expires:%Y-%m-%
     {key}
     {certificate}
 {kept}Send both to its organisation in a way that nobody else can read; they take the
-place of the old ones when the node is next started. An old certificate that has not
-ended still opens doors: if its key was stolen, see docs/certificates.md."""
+place of the old ones when the node is next started. An old certificate is accepted
+until it ends: if its key was stolen, see docs/certificates.md."""
 
 
 def _tell_renewal(renewed: Renewal, name: str) -> None:
@@ -109,19 +109,20 @@ _SIGNED = """A certificate for {name}, valid until {expires:%Y-%m-%d}:
 It is for the key with the fingerprint
     {fingerprint}
 Compare that with what the organisation of {name} reads out on the telephone.
-{not_given}{kept}None of these is secret; send them back, with node.toml and plan.toml
+{kept}None of these is secret; send them back, with node.toml and plan.toml
 if {name} has none yet:
     {certificate}
-    {authorities}"""
+    {authorities}{not_given}"""
 
-_NOT_GIVEN = """NOTE: the request asked for more than it gets:
+_NOT_GIVEN = """
+
+WARNING: the request asked for more than it gets:
     {wishes}
-The certificate has none of that. Ask the organisation why, before you send it.
-"""
+The certificate has none of that. Ask the organisation why, before you send it."""
 
 _KEPT = """What was in the folder before is now
     {kept}
-Delete the key if there is one: it still opens doors until its certificate ends.
+Delete the key if there is one: it is accepted until its certificate ends.
 """
 
 

@@ -30,6 +30,7 @@ from dssfn.cli.sample import data_settings
 from dssfn.config import Plan
 from dssfn.errors import PlanError
 from dssfn.federation import Federation, Graph, Member, split_address
+from dssfn.hints import listing
 from dssfn.presets import resolve
 from dssfn.topology import KINDS
 
@@ -224,7 +225,7 @@ def _figures(
 _STEPS = """\
 {folder} now holds a plan for {count} nodes, {graph}, an authority, and a
 folder for every node.
-{rehearsal}
+{taken}{rehearsal}
 What to do next:
 {fill_in}
 - Send every folder to its organisation ({nodes}). It holds that
@@ -247,6 +248,19 @@ _FILL_IN = """
       for node in {nodes}; do cp {folder}/plan.toml {folder}/$node/; done"""
 
 
+def _taken(plan: Plan, left_open: list[str]) -> str:
+    """Which classes and features the plan has, to look at before it goes out."""
+    lines = []
+    if "classes" not in left_open:
+        labels = listing([str(label) for label in plan.classes])
+        lines.append(f"Classes ({plan.n_outputs}): {labels}\n")
+    if plan.feature_names is not None and "feature_names" not in left_open:
+        lines.append(f"Features ({plan.n_features}): {listing(plan.feature_names)}\n")
+    if lines:
+        lines.append("All nodes will see these names. Is an id among them?\n")
+    return "".join(lines)
+
+
 def _tell(
     folder: Path, federation: Federation, left_open: list[str], *, rehearsal: bool
 ) -> None:
@@ -259,6 +273,7 @@ def _tell(
         count=len(federation.nodes),
         graph=federation.topology().name,
         nodes=", ".join(federation.names),
+        taken=_taken(federation.training, left_open),
         rehearsal=_REHEARSAL.format(first=first) if rehearsal else "",
         fill_in=fill_in if left_open else "",
     )

@@ -53,6 +53,11 @@ def predict(
     """
     if out is not None and (out.is_dir() or not out.parent.is_dir()):
         raise InputError(f"`--out` must be a file in an existing folder, got `{out}`.")
+    if out is not None and any(_is_same(out, one) for one in (model, data)):
+        raise InputError(
+            f"`--out` must not be the model or the data themselves, got `{out}`. Name "
+            "another file."
+        )
     network = load_network(model)
     scores = _scores(network, read_table(data, **_wanted(network)).X)
     predicted = [network.plan.classes[code] for code in scores.argmax(axis=1)]
@@ -67,6 +72,10 @@ def predict(
         print(text, end="")
     else:
         write_atomically(out, text.encode())
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
 
 
 def evaluate(

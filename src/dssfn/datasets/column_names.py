@@ -40,7 +40,7 @@ def feature_columns(
     missing = [name for name in wanted if name not in known]
     if missing:
         raise DataError(
-            f"`{file}` has no column `{missing[0]}`, which the model was trained on."
+            f"`{file}` has no column `{missing[0]}`, which must be there."
             f"{did_you_mean(missing[0], names)}"
         )
     return tuple(wanted)

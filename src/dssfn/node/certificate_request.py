@@ -167,7 +167,11 @@ def read_request(path: str | Path) -> Request:
         for extension in request.extensions:
             names += _names(extension.value)
             wishes += _wishes(extension.value)
-    except (ValueError, x509.DuplicateExtension):
+    except (
+        ValueError,
+        x509.DuplicateExtension,
+        x509.UnsupportedGeneralNameType,
+    ):
         names, wishes = [], ["names or extensions that cannot be read"]
     return Request(key, tuple(names), tuple(wishes))
 

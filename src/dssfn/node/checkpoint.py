@@ -89,8 +89,9 @@ class Checkpoints:
         PlanError
             If they belong to another plan or to other data.
         """
-        found = self._load(self.aside, plan)
-        return found if found[0] is not None else self.latest(plan)
+        found, latest = self._load(self.aside, plan), self.latest(plan)
+        n_solved = [len(one[0].outputs) if one[0] else 0 for one in (found, latest)]
+        return found if n_solved[0] > n_solved[1] else latest
 
     def latest(self, plan: Plan) -> tuple[Progress | None, tuple[LayerRecord, ...]]:
         """The layers that were saved last, which may be fewer than the furthest."""

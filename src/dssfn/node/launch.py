@@ -25,7 +25,13 @@ from dssfn.node.checkpoint import Checkpoints
 from dssfn.node.farewell import farewell
 from dssfn.node.metrics import serve_metrics
 from dssfn.node.native_log import native_lines
-from dssfn.node.preflight import few_samples, identity_of, prepare_out, samples_of
+from dssfn.node.preflight import (
+    class_counts,
+    few_samples,
+    identity_of,
+    prepare_out,
+    samples_of,
+)
 from dssfn.node.runtime import NodeTraining, connect, settled
 from dssfn.node.spec import load_node
 from dssfn.shard import Samples
@@ -53,6 +59,7 @@ def launch(node: Path, *, fresh: bool = False) -> tuple[Path, dict[str, Any]]:
     spec, federation = load_node(node)
     plan, averaging = settled(federation)
     identity, samples = identity_of(spec), samples_of(spec, plan)
+    class_counts(samples)  # a bad value is found before the others wait for this node
     out = prepare_out(spec, plan)
     checkpoints = Checkpoints(out / CHECKPOINT_FILE, _belongs_to(federation, samples))
     if fresh:

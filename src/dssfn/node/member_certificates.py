@@ -15,7 +15,7 @@ from dssfn._atomic import write_atomically
 from dssfn.errors import IdentityError, PlanError
 from dssfn.federation import read_toml
 from dssfn.hints import unknown
-from dssfn.node.certificate_request import fingerprint, read_request
+from dssfn.node.certificate_request import Request, fingerprint, read_request
 from dssfn.node.folders import (
     AUTHORITY_FILE,
     CERTIFICATE_FILE,
@@ -32,7 +32,11 @@ from dssfn.node.pki import (
     issue,
     read_authority,
 )
-from dssfn.node.verification import PublicKey, public_key_of
+from dssfn.node.verification import PublicKey, certificates_in, public_key_of
+from dssfn.node_names import is_node_name
+
+# isort: split
+from cryptography.exceptions import UnsupportedAlgorithm
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +117,8 @@ def sign_request(
     folder : str or Path
         As `write_federation` made it, with the authority's key.
     name : str
-        A node of its plan. The names in the request count for nothing.
+        A node of its plan. Whatever names the request asks for, the certificate has
+        this one; a request of another node is the wrong file, and refused.
     request : str or Path
         The file that the node's organisation has sent.
     days : int
@@ -121,6 +126,7 @@ def sign_request(
     """
     own, authority = _member(Path(folder), name)
     asked = read_request(request)
+    _check_owner(Path(folder), name, request, asked)
     pem = certify(authority, name, asked.public_key, days=days)
     own.mkdir(mode=0o700, exist_ok=True)
     certificate, authorities = own / CERTIFICATE_FILE, own / AUTHORITY_FILE
@@ -142,6 +148,27 @@ def sign_request(
     )
 
 
+def _check_owner(folder: Path, name: str, request: str | Path, asked: Request) -> None:
+    """Refuse a request that is plainly another node's: somebody took the wrong file."""
+    for other in _names(folder):
+        certificate = folder / other / CERTIFICATE_FILE
+        is_meant = other in asked.names and name not in asked.names
+        if other != name and (is_meant or _certifies(certificate, asked.public_key)):
+            why = "asks for its name" if is_meant else "has its key"
+            raise IdentityError(
+                f"`{request}` must be the request of {name}, but it is that of "
+                f"{other}: it {why}. Take the right file, or sign it for {other}."
+            )
+
+
+def _certifies(certificate: Path, public_key: PublicKey) -> bool:
+    try:
+        pem = certificate.read_bytes()
+        return certificates_in(certificate, pem)[0].public_key() == public_key
+    except (OSError, IdentityError, ValueError, UnsupportedAlgorithm):
+        return False
+
+
 def _belongs(key: Path, public_key: PublicKey) -> bool:
     try:
         return public_key_of(key.read_bytes(), key) == public_key
@@ -152,13 +179,18 @@ def _belongs(key: Path, public_key: PublicKey) -> bool:
 def _member(folder: Path, name: str) -> tuple[Path, Credential]:
     """A node's folder, and the authority that signs for it."""
     check_folder_name("`NAME`", name)
-    # The plan may still have places to fill in, so only its names are read.
+    names = _names(folder)
+    if name not in names:
+        raise PlanError(unknown("NAME", name, names))
+    return folder / name, read_authority(*authority_files(folder))
+
+
+def _names(folder: Path) -> list[str]:
+    """The plan may still have places to fill in, so only its names are read."""
     nodes = read_toml(folder / PLAN_FILE, "plan").get("nodes")
     members = nodes if isinstance(nodes, list) else []
     names = [one.get("name") for one in members if isinstance(one, dict)]
-    if name not in names:
-        raise PlanError(unknown("NAME", name, map(str, names)))
-    return folder / name, read_authority(*authority_files(folder))
+    return [name for name in names if isinstance(name, str) and is_node_name(name)]
 
 
 @contextmanager

@@ -61,7 +61,7 @@ def few_samples(n_samples: int) -> str | None:
     )
 
 
-def _class_counts(samples: FileSamples) -> NDArray[np.intp]:
+def class_counts(samples: FileSamples) -> NDArray[np.intp]:
     """How many samples each class of the plan has, from reading all as training does.
 
     Every value of every feature and every label is checked on the way.
@@ -88,7 +88,7 @@ def _shown_counts(plan: Plan, counts: NDArray[np.intp]) -> str:
 def _examine_data(spec: NodeSpec, plan: Plan) -> Iterator[Finding]:
     try:
         samples = samples_of(spec, plan)
-        counts = _class_counts(samples)
+        counts = class_counts(samples)
     except InputError as exc:
         yield Finding("data", False, str(exc))
         return
@@ -177,7 +177,7 @@ def _reach_all(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
         return
     for one in neighbours:
         if one.address is None:
-            yield Finding(one.name, None, "dials this node")
+            yield Finding(one.name, None, "dials this node, so it cannot be tried")
         else:
             yield _reach(spec, one.name, one.address)
 

@@ -193,6 +193,7 @@ class NodeTraining:
         all_nodes = Assembly(self.node, self.topology, self.transport)
         start = all_nodes.common_start(self.furthest, self.progress)
         self.progress = start
+        self.transport.have_met = True
         self._wait_for(PATIENCE)  # they are there, and may need this node to the end
         log.info("layer %d begins", 0 if start is None else len(start.outputs))
         program = train_node(

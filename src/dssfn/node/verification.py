@@ -255,7 +255,11 @@ def _extension(
         return certificate.extensions.get_extension_for_class(kind).value
     except x509.ExtensionNotFound:
         return None
-    except (ValueError, x509.DuplicateExtension) as exc:
+    except (
+        ValueError,
+        x509.DuplicateExtension,
+        x509.UnsupportedGeneralNameType,
+    ) as exc:
         raise IdentityError(
             f"The certificate `{path}` must follow X.509, but its extensions do not: "
             f"{exc}. Have it made anew."

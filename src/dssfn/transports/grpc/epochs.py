@@ -19,13 +19,12 @@ from dataclasses import dataclass, field
 from dssfn.errors import ProtocolError
 from dssfn.transports.grpc.pace import Budget
 
-# Restarts that a neighbour may know of and this node does not: any number, but no sum
-# of them leaves the 64 bits on the wire.
-EPOCHS_AHEAD = 2**32
-# New starts that a neighbour may ask for at once. A single restart can raise the epoch
-# once for each neighbour that notices it.
-RESTARTS = 8
-RESTARTS_IN_VAIN = 10  # new starts for one neighbour without a further layer
+# Restarts that a neighbour may know of and this node does not. A process that was just
+# started knows of none, so it takes any number that leaves room for many more.
+EPOCHS_AHEAD = 2**16
+MOST_EPOCHS = 2**48
+RESTARTS = 8  # new starts that a neighbour may ask for at once
+RESTARTS_IN_VAIN = 10  # new starts for one node without a further layer
 
 
 @dataclass(slots=True)
@@ -48,11 +47,13 @@ class Epochs:
     raised_by: str = ""  # the neighbour who told of it
     furthest: int = -1  # the last layer that ever began
     budgets: dict[str, Budget] = field(default_factory=dict)
-    in_vain: dict[str, int] = field(default_factory=dict)
+    in_vain: dict[tuple[str, str], int] = field(default_factory=dict)
 
-    def check(self, epoch: int) -> None:
+    def check(self, epoch: int, *, is_greeting: bool = False) -> None:
         """Refuse an epoch that nobody can have reached."""
-        if epoch > self.newest + EPOCHS_AHEAD:
+        is_fresh = is_greeting and not self.newest
+        most = MOST_EPOCHS if is_fresh else self.newest + EPOCHS_AHEAD
+        if epoch > most:
             raise ProtocolError(f"epoch {epoch} cannot follow {self.newest}")
 
     def may_rise(self, neighbour: str, now: float) -> bool:
@@ -69,8 +70,9 @@ class Epochs:
     def enter(self) -> bool:
         """Go on in the newest epoch; returns whether it is one too many."""
         self.current = self.newest
-        self.in_vain[self.raised_by] = self.in_vain.get(self.raised_by, 0) + 1
-        return self.in_vain[self.raised_by] > RESTARTS_IN_VAIN
+        who = self.raised_by, self.restarted
+        self.in_vain[who] = self.in_vain.get(who, 0) + 1
+        return self.in_vain[who] > RESTARTS_IN_VAIN
 
     def reach(self, layer: int) -> None:
         """A layer begins; if it never did before, all restarts were worth it."""

@@ -20,7 +20,7 @@ class Envelope(_message.Message):
     def __init__(self, hello: _Optional[_Union[Hello, _Mapping]] = ..., frame: _Optional[_Union[Frame, _Mapping]] = ..., status: _Optional[_Union[Status, _Mapping]] = ..., goodbye: _Optional[_Union[Goodbye, _Mapping]] = ...) -> None: ...
 
 class Hello(_message.Message):
-    __slots__ = ("protocol", "node", "plan", "random", "incarnation", "knows", "received", "epoch", "restarted", "agreeing")
+    __slots__ = ("protocol", "node", "plan", "random", "incarnation", "knows", "received", "epoch", "restarted", "agreeing", "attempt")
     PROTOCOL_FIELD_NUMBER: _ClassVar[int]
     NODE_FIELD_NUMBER: _ClassVar[int]
     PLAN_FIELD_NUMBER: _ClassVar[int]
@@ -31,6 +31,7 @@ class Hello(_message.Message):
     EPOCH_FIELD_NUMBER: _ClassVar[int]
     RESTARTED_FIELD_NUMBER: _ClassVar[int]
     AGREEING_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     protocol: int
     node: str
     plan: bytes
@@ -41,7 +42,8 @@ class Hello(_message.Message):
     epoch: int
     restarted: str
     agreeing: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, protocol: _Optional[int] = ..., node: _Optional[str] = ..., plan: _Optional[bytes] = ..., random: _Optional[str] = ..., incarnation: _Optional[int] = ..., knows: _Optional[int] = ..., received: _Optional[int] = ..., epoch: _Optional[int] = ..., restarted: _Optional[str] = ..., agreeing: _Optional[_Iterable[str]] = ...) -> None: ...
+    attempt: int
+    def __init__(self, protocol: _Optional[int] = ..., node: _Optional[str] = ..., plan: _Optional[bytes] = ..., random: _Optional[str] = ..., incarnation: _Optional[int] = ..., knows: _Optional[int] = ..., received: _Optional[int] = ..., epoch: _Optional[int] = ..., restarted: _Optional[str] = ..., agreeing: _Optional[_Iterable[str]] = ..., attempt: _Optional[int] = ...) -> None: ...
 
 class Frame(_message.Message):
     __slots__ = ("number", "received", "run", "epoch", "layer", "step", "round", "shape", "dtype", "checksum", "values", "restarted")

@@ -46,7 +46,7 @@ class Greeting:
     incarnation: int
     knows: int
     received: int
-    epoch: int
+    attempt: int = 0
 
 
 class Letter(NamedTuple):
@@ -85,6 +85,8 @@ class Link:
     name: str
     incarnation: int
     peer_incarnation: int | None = None
+    peer_attempt: int = 0  # of its last greeting
+    n_attempts: int = 0  # greetings of this end
     stream: Stream | None = None
     last_heard: float = 0.0  # when anything came
     lost_since: float = 0.0  # when it was last of use; when waiting began
@@ -135,7 +137,7 @@ class Link:
     def accept(self, frame: Frame, epoch: int) -> bool:
         """Take a frame that came; those of earlier epochs are of no use any more.
 
-        Returns whether it is a new one.
+        Returns whether it is of use.
         """
         self.confirm(frame.received)
         if frame.number <= self.n_received:
@@ -150,8 +152,9 @@ class Link:
             raise ProtocolError(f"it is more than {MOST_AHEAD} letters ahead")
         self.n_received = frame.number
         self.newest_epoch = max(self.newest_epoch, frame.epoch)
-        if frame.epoch >= epoch:
-            self.inbox.append(frame)
+        if frame.epoch < epoch:
+            return False
+        self.inbox.append(frame)
         return True
 
     def take(self, tag: Tag, epoch: int) -> Array | None:
@@ -166,7 +169,8 @@ class Link:
         if frame.tag != tag:
             raise ProtocolError(
                 f"Node {self.name} must send its letter for {tag}, got {frame.tag}. "
-                "All nodes must run the same version of dssfn."
+                "All nodes must run the same version of dssfn, and no node may tell "
+                "others different things."
             )
         self.inbox.popleft()
         self.lost_since = self.last_heard  # it was of use
@@ -184,8 +188,11 @@ class Link:
         """Whether a peer, or this end, has lost what it knew since they last met."""
         if self.peer_incarnation is None:
             return False
-        is_same = peer.incarnation == self.peer_incarnation
-        return not (is_same and peer.knows in (self.incarnation, 0))
+        if peer.incarnation != self.peer_incarnation:
+            return True
+        # Until its first letter comes it may not have heard this end's answer.
+        knows_this = peer.knows in (self.incarnation, 0)
+        return not knows_this and self.n_received > 0
 
     def greet(self, peer: Greeting) -> bool:
         """Go on with a peer, or start anew; returns whether all must regroup."""
@@ -196,7 +203,7 @@ class Link:
             self.inbox.clear()
         else:
             self.confirm(peer.received if peer.knows == self.incarnation else 0)
-        self.peer_incarnation = peer.incarnation
+        self.peer_incarnation, self.peer_attempt = peer.incarnation, peer.attempt
         return must_regroup
 
     def attach(self, stream: Stream, now: float) -> None:
@@ -237,7 +244,7 @@ class Link:
         """The neighbour as one that is waited for, and what is known of it."""
         if self.stream is None:
             is_known = self.peer_incarnation is not None
-            state = "it is gone" if is_known else "it has not been here yet"
+            state = "it is gone" if is_known else "it has not connected yet"
             if self.trouble:
                 state += f" ({self.trouble})"
         elif self.waiting_for:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
@@ -73,6 +74,10 @@ async def certificate_of_peer(name: str, address: str, authorities_pem: bytes) -
     try:
         pem = await _shown(reader, writer, name, authorities_pem)
     except ssl.SSLCertVerificationError as exc:
+        with suppress(OSError):  # the other end is told why, by TLS
+            await writer.drain()
+            writer.close()
+            await writer.wait_closed()
         meaning = DIALLING["CERTIFICATE_VERIFY_FAILED"]
         raise Refused(
             f"{name} cannot be reached at {address}: {meaning} "
@@ -115,6 +120,9 @@ async def _shown(
         except ssl.SSLWantReadError:
             writer.write(to_send.read())
             data = await reader.read(_CHUNK)
+        except ssl.SSLError:
+            writer.write(to_send.read())
+            raise
         if not data:
             raise ProtocolError("it hung up")
         received.write(data)

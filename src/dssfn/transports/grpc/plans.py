@@ -35,7 +35,10 @@ class Plans:
         self._agreeing[peer] = self._known(peer, told)
 
     def differs(self, peer: str, plan: bytes, told: Iterable[str]) -> None:
-        """Note that a neighbour has another plan, and whom it knows to have that."""
+        """Note that a neighbour has another plan, and whom it knows to have that.
+
+        `plan` is a digest.
+        """
         self._agreeing.pop(peer, None)
         self._differing[peer] = plan, self._known(peer, told)
 

@@ -24,7 +24,7 @@ class Reason(Enum):
     DISK = "a file of its own could not be read or written"
     MEMORY = "it ran out of memory"
     NUMBERS = "its arithmetic left the finite numbers"
-    NETWORK = "a neighbour of its broke the protocol"
+    NETWORK = "one of its neighbours broke the protocol"
     FAULT = "an unexpected error"
 
 
@@ -37,6 +37,7 @@ class Refusal(Enum):
     ANOTHER_PLAN = "another plan"
     CONNECTED = "connected already"
     TOO_OFTEN = "restarted too often"
+    TOO_MANY = "too many calls"
     PROTOCOL = "protocol error"
     LATE = "too late"
     FAULT = "fault"

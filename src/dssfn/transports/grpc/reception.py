@@ -64,6 +64,11 @@ class Reception:
     neighbours: Collection[str]
     terms: Terms
 
+    @property
+    def longest_plan(self) -> int:
+        """Bytes of a plan that is looked at, be it another one than this node's."""
+        return 2 * len(self.terms.plan) + 65536
+
     def check_names(self, names: Collection[str]) -> str:
         """Which neighbour a certificate is for; any other one is refused."""
         found = [name for name in names if name in self.neighbours]
@@ -102,6 +107,8 @@ class Reception:
         self.check_names([hello.node])
         if not hello.incarnation:
             raise ProtocolError("its hello has no incarnation")
+        if len(hello.plan) + len(hello.random) > self.longest_plan:
+            raise ProtocolError("its hello is too long")
         for field, mine, theirs in self._differences(hello):
             raise AnotherPlan(
                 f"{self.name} and {hello.node} do not agree: `{excerpt(field)}` is "

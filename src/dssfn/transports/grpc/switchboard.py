@@ -21,6 +21,7 @@ reasons; no text of its own is ever shown.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import math
 import secrets
@@ -102,6 +103,8 @@ class Switchboard:
         self.name = name
         self.deadline = deadline
         self.patience = PATIENCE * deadline
+        self.have_met = False  # all nodes, as the training knows
+        self.is_leaving = False
         self.epochs = Epochs(deadline, terms.members)
         self._terms = terms
         self.reception = Reception(name, [one.name for one in neighbours], terms)
@@ -156,7 +159,7 @@ class Switchboard:
             cause = self.epochs.cause
             log.info("starting again together, epoch %d: %s", self.epoch, cause)
             # Before all have met, people may still be trying things out.
-            if is_one_too_many and math.isfinite(self.patience):
+            if is_one_too_many and self.have_met:
                 name = self.epochs.raised_by
                 self._give_up(
                     name,
@@ -244,14 +247,15 @@ class Switchboard:
             if link.stream is not None:
                 continue
             # Before all have met, somebody may still be starting the others.
-            has_left = link.has_left and math.isfinite(self.patience)
+            has_left = link.has_left and self.have_met
             if has_left and now - link.detached_at > self.deadline:
                 self._give_up(
                     link.name, f"Node {link.name} has left: {link.last_words}."
                 )
             away = now - max(link.lost_since, began)
             if away > self.patience:
-                came = "is gone" if link.peer_incarnation else "has not been here"
+                is_known = link.peer_incarnation is not None
+                came = "has been gone" if is_known else "has not connected"
                 words = f" ({link.last_words})" if link.goodbye else ""
                 self._give_up(
                     link.name,
@@ -278,6 +282,7 @@ class Switchboard:
         """The first words to a neighbour."""
         with self._changed:
             link = self._by_name[name]
+            link.n_attempts += 1
             hello = pb.Hello(
                 protocol=PROTOCOL,
                 node=self.name,
@@ -289,6 +294,7 @@ class Switchboard:
                 epoch=self.epochs.newest,
                 restarted=self.epochs.restarted,
                 agreeing=self._plans.agreeing(),
+                attempt=link.n_attempts,
             )
         return bytes(pb.Envelope(hello=hello).SerializeToString())
 
@@ -333,17 +339,23 @@ class Switchboard:
 
     def _meet(self, link: Link, hello: pb.Hello, now: float) -> bool:
         """Go on with a neighbour where both stand; returns whether it was restarted."""
-        self.epochs.check(hello.epoch)
+        self.epochs.check(hello.epoch, is_greeting=True)
         is_same = hello.incarnation == link.peer_incarnation
         if not is_same and link.is_alive(now, SILENCE * self.deadline):
             raise Refused(
                 f"{link.name} is connected already, as another process",
                 Refusal.CONNECTED,
             )
-        greeting = Greeting(hello.incarnation, hello.knows, hello.received, hello.epoch)
+        if is_same and hello.attempt <= link.peer_attempt:
+            raise Refused("a later greeting of it has come before", Refusal.LATE)
+        greeting = Greeting(
+            hello.incarnation, hello.knows, hello.received, hello.attempt
+        )
         is_restarted = link.is_restarted(greeting)
-        newest = max(self.epochs.newest, hello.epoch) + is_restarted
-        is_newer = newest > self.epochs.newest
+        # If it is in a newer epoch already, that one serves; nothing was sent in it.
+        is_newer = hello.epoch > self.epochs.newest
+        newest = hello.epoch if is_newer else self.epochs.newest + is_restarted
+        is_newer |= is_restarted
         if is_newer and not self.epochs.may_rise(link.name, now):
             raise Refused(
                 f"{link.name} makes all nodes start again too often; for now it is "
@@ -364,7 +376,8 @@ class Switchboard:
             link.trouble = "it follows another plan"
             if self._has_begun or link.peer_incarnation is not None:
                 return  # it agreed before
-            plan = b"%d %s %s" % (hello.protocol, hello.random.encode(), hello.plan)
+            about = b"%d %s %s" % (hello.protocol, hello.random.encode(), hello.plan)
+            plan = hashlib.sha256(about).digest()
             self._plans.differs(link.name, plan, hello.agreeing)
             others = self._plans.majority()
             if others:
@@ -460,7 +473,7 @@ class Switchboard:
                 return
             if link.goodbye is Reason.FINISHED:
                 log.info("%s has finished", link.name)
-            else:
+            elif not self.is_leaving:
                 text = f"{link.name} is gone: {link.last_words or why}"
                 self.tally.note((link.name, "gone"), logging.WARNING, text)
             self._changed.notify_all()

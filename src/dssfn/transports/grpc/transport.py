@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import random
 import threading
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -40,10 +42,12 @@ FIRST_PAUSE = 0.05  # seconds before a stream is dialled again; then twice as lo
 HANDSHAKE = 10.0  # seconds for a stranger to say who it is, on any machine
 STRANGERS = 256  # connections beside the neighbours', so that files can be opened
 STREAMS = 4  # at once over one connection; a neighbour needs one, or two for a moment
+STRANGE_CALLS = 8  # at once of all who are no neighbours
 # Calls that are answered at once, for every neighbour and for all others together; then
 # 64 in every deadline. More of them are kept waiting for a moment each, so that a flood
-# costs little; not too many at once, so that neighbours find a place.
-CALLS, KEPT_WAITING, MOMENT = 64, 32, 0.05
+# costs little.
+CALLS, MOMENT = 64, 0.05
+TURNED_AWAY = 256  # calls that may wait for a refusal, beside those that are let in
 CODES = {
     Refusal.NO_NEIGHBOUR: grpc.StatusCode.PERMISSION_DENIED,
     Refusal.CERTIFICATE: grpc.StatusCode.PERMISSION_DENIED,
@@ -51,8 +55,9 @@ CODES = {
     Refusal.ANOTHER_PLAN: grpc.StatusCode.FAILED_PRECONDITION,
     Refusal.CONNECTED: grpc.StatusCode.UNAVAILABLE,
     Refusal.TOO_OFTEN: grpc.StatusCode.RESOURCE_EXHAUSTED,
+    Refusal.TOO_MANY: grpc.StatusCode.RESOURCE_EXHAUSTED,
     Refusal.PROTOCOL: grpc.StatusCode.INVALID_ARGUMENT,
-    Refusal.LATE: grpc.StatusCode.DEADLINE_EXCEEDED,
+    Refusal.LATE: grpc.StatusCode.UNAVAILABLE,
     Refusal.FAULT: grpc.StatusCode.INTERNAL,
 }
 
@@ -129,7 +134,7 @@ class GrpcTransport(Switchboard):
         self._neighbours = neighbours
         self._credentials = credentials
         self._listen = listen
-        most = max(terms.rules.most_bytes, 2 * len(terms.plan) + 65536)
+        most = max(terms.rules.most_bytes, 2 * self.reception.longest_plan)
         self._options = [
             ("grpc.max_receive_message_length", most),
             ("grpc.max_send_message_length", most),
@@ -143,7 +148,7 @@ class GrpcTransport(Switchboard):
         self._streams: dict[_Stream, Link] = {}
         self._last_words: bytes | None = None
         self._calls: dict[str, Budget] = {}
-        self._n_kept_waiting = 0
+        self._n_open: Counter[str] = Counter()  # calls, by neighbour
         self._thread = threading.Thread(
             target=self._loop.run_forever, name="dssfn-streams", daemon=True
         )
@@ -159,6 +164,7 @@ class GrpcTransport(Switchboard):
             All that the others are told.
         """
         if self._thread.is_alive():
+            self.is_leaving = True
             self._last_words = self.farewell(reason)
             self._call(self._stop())
             self._loop.call_soon_threadsafe(self._loop.stop)
@@ -187,7 +193,7 @@ class GrpcTransport(Switchboard):
                 ("grpc.max_concurrent_streams", STREAMS),
             ],
             # A few more than neighbours, so that strangers cannot take up memory.
-            maximum_concurrent_rpcs=STREAMS * n_neighbours + 8 + KEPT_WAITING,
+            maximum_concurrent_rpcs=STREAMS * n_neighbours + TURNED_AWAY,
         )
         handler = grpc.stream_stream_rpc_method_handler(self._answer)
         server.add_generic_rpc_handlers(
@@ -239,7 +245,7 @@ class GrpcTransport(Switchboard):
             except Refused as exc:
                 self._note_refusal(neighbour.name, exc)
             except (grpc.aio.AioRpcError, TransportError, OSError) as exc:
-                self._note_trouble(neighbour.name, address, _text(exc))
+                self._note_trouble(neighbour.name, address, exc)
             except (Exception, asyncio.CancelledError) as exc:
                 # gRPC also cancels, and fails in ways of its own. Whatever it was, a
                 # neighbour that is dialled no more would be lost for good.
@@ -294,13 +300,15 @@ class GrpcTransport(Switchboard):
         if exc.refusal is Refusal.CERTIFICATE:
             self.hindered(name, "its certificate is refused")
 
-    def _note_trouble(self, name: str, address: str, text: str) -> None:
+    def _note_trouble(self, name: str, address: str, exc: Exception) -> None:
         """Tell once in a while why a neighbour cannot be reached, if that is known."""
-        log.debug("%s at %s: %s", name, address, text)
-        sign, meaning = likely_cause(text, DIALLING)
-        self.hindered(name, f"{address}: {meaning or text.rpartition(': ')[2]}")
+        text = _text(exc)
+        details = exc.details() if isinstance(exc, grpc.aio.AioRpcError) else ""
+        log.debug("%s at %s: %s %s", name, address, text, excerpt(details or ""))
+        sign, meaning = likely_cause(details or text, DIALLING)
+        self.hindered(name, f"{address}: {meaning or text}")
         if sign:
-            line = f"{name} cannot be reached at {address}: {meaning} ({text})"
+            line = f"{name} cannot be reached at {address}: {meaning}"
             self.seldom.note((name, sign), logging.ERROR, line)
 
     # The other end dials.
@@ -308,38 +316,53 @@ class GrpcTransport(Switchboard):
     async def _answer(self, _: Any, context: Any) -> None:
         stream = _Stream(context.read, context.write, self._loop)
         names: list[str] = []
+        who = ""
         try:
             names = names_of_peer(context.auth_context())
-            await self._slow_down(names)
+            who = self._neighbour_among(names)
+        except Refused as exc:
+            await self._turn_away(context, stream, names, exc)
+        self._n_open[who] += 1
+        try:
+            link = await self._hear(context, stream, names)
+            if link is not None:
+                await self._carry(stream, link, self.hello(link.name))
+        finally:
+            self._n_open[who] -= 1
+
+    async def _hear(
+        self, context: Any, stream: _Stream, names: Sequence[str]
+    ) -> Link | None:
+        """Hear a caller's first words, or turn it away; None if it says nothing."""
+        try:
+            await self._slow_down(self._neighbour_among(names))
             self.reception.check_names(names)
             # Apart from the first write: gRPC cannot end a call if that is cancelled.
             await context.send_initial_metadata(())
             async with asyncio.timeout(max(1.0, self.deadline / 2)):
                 data = await stream.receive()
-            if data is None:
-                return
-            link = self.greet(data, names, stream)
+            return None if data is None else self.greet(data, names, stream)
         except Exception as exc:
             # Whatever it was: gRPC would send an exception's text to the other end.
             await self._turn_away(context, stream, names, exc)
-        await self._carry(stream, link, self.hello(link.name))
+            return None  # never: an aborted call does not go on
 
     def _neighbour_among(self, names: Sequence[str]) -> str:
         """The neighbour who calls; nothing for all others."""
         neighbours = self.reception.neighbours
         return next((name for name in names if name in neighbours), "")
 
-    async def _slow_down(self, names: Sequence[str]) -> None:
-        """Keep a caller waiting that calls too often."""
-        who = self._neighbour_among(names)
+    async def _slow_down(self, who: str) -> None:
+        """Keep a caller waiting that calls too often; refuse one with too many calls.
+
+        Whoever has a neighbour's key takes up no room but that neighbour's.
+        """
+        is_one_too_many = self._n_open[who] > (STREAMS if who else STRANGE_CALLS)
         budget = self._calls.setdefault(who, Budget(CALLS, self.deadline / CALLS))
-        if budget.spend(self._loop.time()) or self._n_kept_waiting >= KEPT_WAITING:
-            return
-        self._n_kept_waiting += 1
-        try:
+        if not budget.spend(self._loop.time()) and self._n_open[who] < TURNED_AWAY // 2:
             await asyncio.sleep(MOMENT)
-        finally:
-            self._n_kept_waiting -= 1
+        if is_one_too_many:
+            raise Refused("it has too many calls open", Refusal.TOO_MANY)
 
     async def _turn_away(
         self, context: Any, stream: _Stream, names: Sequence[str], exc: Exception
@@ -351,8 +374,10 @@ class GrpcTransport(Switchboard):
         refusal = _refusal(exc)
         self.tally.note((who, refusal), logging.WARNING, text)
         if refusal is Refusal.ANOTHER_PLAN:
-            # It finds the difference itself.
-            await stream.write(self.hello(who))
+            # It finds the difference itself, if it reads.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(max(1.0, self.deadline / 2)):
+                    await stream.write(self.hello(who))
         await context.abort(CODES[refusal], refusal.value)
 
     # Both ends.
@@ -379,7 +404,7 @@ class GrpcTransport(Switchboard):
         why = "its stream ended"
         try:
             done, _ = await asyncio.wait(works, return_when=asyncio.FIRST_COMPLETED)
-            failures = [task.exception() for task in done if task.exception()]
+            failures = [exc for task in done if (exc := task.exception())]
             if failures:
                 why = _text(failures[0])
         finally:
@@ -434,7 +459,10 @@ def _refusal(exc: Exception) -> Refusal:
     return Refusal.LATE if isinstance(exc, TimeoutError) else Refusal.FAULT
 
 
-def _text(exc: BaseException | None) -> str:
+def _text(exc: BaseException) -> str:
+    """What happened, in words of this node: those of the other end are not shown."""
     if isinstance(exc, grpc.aio.AioRpcError):
-        return str(exc.details() or exc.code().name)
+        return f"its stream ended ({exc.code().name.lower()})"
+    if isinstance(exc, ConnectionError) and exc.errno:
+        return os.strerror(exc.errno)
     return str(exc) or type(exc).__name__

@@ -8,8 +8,11 @@ DIALLING = {
     "`authorities` file vouches for, or is out of date",
     "Hostname Verification": "who answers there has another node's certificate; is "
     "the address right?",
-    "Socket closed": "the connection was closed during the TLS handshake. Most likely "
-    "its `authorities` file does not vouch for this node's certificate",
+    "Socket closed": "the connection was closed during the TLS handshake. Either it "
+    "is just stopping, or its `authorities` file does not vouch for this node's "
+    "certificate",
+    "WRONG_VERSION_NUMBER": "what answers there does not speak TLS. Is it another "
+    "port, or a proxy?",
     "handshake": "what answers there does not speak TLS as a node does",
 }
 # Of somebody who dials this node; gRPC does not tell who it was.
@@ -21,6 +24,8 @@ ANSWERING = {
     "`authorities` file",
     "certificate has expired": "it must be renewed, or a clock is wrong",
     "certificate is not yet valid": "a clock is wrong",
+    "bad packet length": "the other end does not accept this node's certificate, or "
+    "shows none of its own",
     "unknown ca": "the other end's `authorities` file does not vouch for this node's "
     "certificate. Compare it with this node's",
 }
