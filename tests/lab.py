@@ -221,11 +221,17 @@ def write_digits(path: Path, k: int, n_nodes: int) -> None:
     path.write_text("\n".join(rows) + "\n")
 
 
+_GIVEN: set[int] = set()  # a port is given once, or two nodes could draw the same
+
+
 def free_port() -> int:
     """A port that nobody has, and that no outgoing connection is given meanwhile."""
     while True:
         port = random.randrange(15_000, 32_000)
+        if port in _GIVEN:
+            continue
         with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            _GIVEN.add(port)
             return port
 
 
