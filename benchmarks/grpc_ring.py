@@ -27,7 +27,7 @@ import numpy as np
 from dssfn.node import pki
 from dssfn.testing import ring_links
 from dssfn.transports import Tag, memory_network
-from dssfn.transports.grpc import GrpcTransport, Neighbour, Rules, Terms
+from dssfn.transports.grpc import GrpcTransport, Neighbour, Reason, Rules, Terms
 
 M, N_NUMBERS = 4, 12_500
 N_BYTES = 8 * N_NUMBERS
@@ -102,7 +102,7 @@ def rank_main(folder: Path, ports: list[int], me: int) -> None:
                 one()
             if turn >= 0:
                 times[name].append((time.perf_counter() - start) / N_ROUNDS)
-    transport.close("finished")
+    transport.close(Reason.FINISHED)
     if me == 0:
         swapped, yardstick = (1e6 * statistics.median(times[k]) for k in times)
         figures = {"swap_us": swapped, "bare_us": yardstick}
