@@ -28,7 +28,7 @@ from tests.lab import Lab
 
 pytestmark = pytest.mark.grpc
 
-MARKER = "Jane-Doe-0815"
+MARKER = "planted-marker-0815"
 
 
 def _classes(base):

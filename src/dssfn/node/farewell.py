@@ -45,7 +45,7 @@ KINDS: tuple[tuple[type[BaseException], Reason], ...] = (
 def reason_of(exc: BaseException) -> Reason:
     """The kind of an error, which is all that other nodes learn of it.
 
-    >>> reason_of(DataError("`age` must be a number, got 'Jane Doe'.")).name
+    >>> reason_of(DataError("`age` must be a number, got 'unknown'.")).name
     'DATA'
     """
     kinds = (reason for kind, reason in KINDS if isinstance(exc, kind))
