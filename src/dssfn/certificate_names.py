@@ -15,6 +15,9 @@ from cryptography.x509.oid import NameOID
 from dssfn.errors import IdentityError
 from dssfn.node_names import LONGEST_NAME, is_node_name
 
+# What cryptography raises for names or extensions that do not follow X.509.
+UNREADABLE = ValueError, x509.DuplicateExtension, x509.UnsupportedGeneralNameType
+
 _MOST_SHOWN = 8
 
 
@@ -36,11 +39,7 @@ def names_in(certificate: x509.Certificate, what: str) -> list[str]:
     try:
         kinds = _alternative_names(certificate)
         subject = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
-    except (
-        ValueError,
-        x509.DuplicateExtension,
-        x509.UnsupportedGeneralNameType,
-    ) as exc:
+    except UNREADABLE as exc:
         raise IdentityError(
             f"{what} must follow X.509, but its names do not: {exc}. Have it made anew."
         ) from exc

@@ -26,6 +26,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from dssfn.certificate_names import UNREADABLE
+
 REQUEST_FILE = "node.csr"
 
 _LABEL = "CERTIFICATE REQUEST"
@@ -167,11 +169,7 @@ def read_request(path: str | Path) -> Request:
         for extension in request.extensions:
             names += _names(extension.value)
             wishes += _wishes(extension.value)
-    except (
-        ValueError,
-        x509.DuplicateExtension,
-        x509.UnsupportedGeneralNameType,
-    ):
+    except UNREADABLE:
         names, wishes = [], ["names or extensions that cannot be read"]
     return Request(key, tuple(names), tuple(wishes))
 

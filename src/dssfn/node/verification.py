@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from dssfn.certificate_names import listed, names_in
+from dssfn.certificate_names import UNREADABLE, listed, names_in
 from dssfn.errors import IdentityError
 
 WARN_DAYS = 14  # before a certificate ends
@@ -255,11 +255,7 @@ def _extension(
         return certificate.extensions.get_extension_for_class(kind).value
     except x509.ExtensionNotFound:
         return None
-    except (
-        ValueError,
-        x509.DuplicateExtension,
-        x509.UnsupportedGeneralNameType,
-    ) as exc:
+    except UNREADABLE as exc:
         raise IdentityError(
             f"The certificate `{path}` must follow X.509, but its extensions do not: "
             f"{exc}. Have it made anew."

@@ -234,6 +234,10 @@ class GrpcTransport(Switchboard):
         task.add_done_callback(self._tasks.discard)
         return task
 
+    def _promptly(self) -> asyncio.Timeout:
+        """The time that the other end has for one step before letters flow."""
+        return asyncio.timeout(max(1.0, self.deadline / 2))
+
     # This end dials.
 
     async def _keep_dialling(self, neighbour: Neighbour, address: str) -> None:
@@ -259,7 +263,7 @@ class GrpcTransport(Switchboard):
 
     async def _dial(self, neighbour: Neighbour, address: str) -> None:
         mine = self._credentials
-        async with asyncio.timeout(max(1.0, self.deadline / 2)):
+        async with self._promptly():
             theirs = await certificate_of_peer(
                 neighbour.name, address, mine.authorities_pem
             )
@@ -276,7 +280,7 @@ class GrpcTransport(Switchboard):
             call = channel.stream_stream(f"/{SERVICE}/{METHOD}")()
             stream = _Stream(call.read, call.write, self._loop)
             try:
-                async with asyncio.timeout(max(1.0, self.deadline / 2)):
+                async with self._promptly():
                     await stream.write(self.hello(neighbour.name))
                     data = await stream.receive()
                 if data is None:
@@ -320,7 +324,7 @@ class GrpcTransport(Switchboard):
         try:
             names = names_of_peer(context.auth_context())
             who = self._neighbour_among(names)
-        except Refused as exc:
+        except Exception as exc:
             await self._turn_away(context, stream, names, exc)
         self._n_open[who] += 1
         try:
@@ -339,7 +343,7 @@ class GrpcTransport(Switchboard):
             self.reception.check_names(names)
             # Apart from the first write: gRPC cannot end a call if that is cancelled.
             await context.send_initial_metadata(())
-            async with asyncio.timeout(max(1.0, self.deadline / 2)):
+            async with self._promptly():
                 data = await stream.receive()
             return None if data is None else self.greet(data, names, stream)
         except Exception as exc:
@@ -376,7 +380,7 @@ class GrpcTransport(Switchboard):
         if refusal is Refusal.ANOTHER_PLAN:
             # It finds the difference itself, if it reads.
             with suppress(TimeoutError):
-                async with asyncio.timeout(max(1.0, self.deadline / 2)):
+                async with self._promptly():
                     await stream.write(self.hello(who))
         await context.abort(CODES[refusal], refusal.value)
 
