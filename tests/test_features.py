@@ -17,7 +17,7 @@ from dssfn.problem import LayerProblem, LayerSums, unpack
 from dssfn.shard import Pooled, Shard, one_hot
 from dssfn.simulator import simulate
 from dssfn.topology import build_topology
-from tests.strategies import pooled, random_shards
+from tests.support.strategies import pooled, random_shards
 
 ALONE = build_topology("complete", 1)
 

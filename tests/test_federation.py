@@ -19,7 +19,7 @@ from dssfn.federation import (
 )
 from dssfn.node.spec import load_node
 from dssfn.node.texts import node_text, plan_text
-from tests.tight_memory import needs_rlimit, refusal
+from tests.support.tight_memory import needs_rlimit, refusal
 
 replace = msgspec.structs.replace
 

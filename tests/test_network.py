@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from dssfn.config import Plan
 from dssfn.errors import DataError
 from dssfn.network import CHUNK, Network, next_features, random_digest, random_matrix
-from tests.strategies import seeds
+from tests.support.strategies import seeds
 
 
 def network(seed=0, *, P=3, L=2, width=8, gain=1.0):

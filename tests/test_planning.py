@@ -12,7 +12,7 @@ from dssfn.planning import USUAL, settle
 from dssfn.simulator import simulate
 from dssfn.solvers import gram_size
 from dssfn.topology import build_topology
-from tests.strategies import pooled, random_shards
+from tests.support.strategies import pooled, random_shards
 
 RING = build_topology("circular", 20, degree=4)
 MNIST = Plan(n_features=784, classes=tuple(range(10)))

@@ -10,7 +10,7 @@ from dssfn import ball
 from dssfn.ball import _by_eigenvectors, _by_factors, project_ball, solve_ball
 from dssfn.errors import NumericalError
 from dssfn.problem import LayerProblem, LayerSums, pack, unpack
-from tests.strategies import seeds
+from tests.support.strategies import seeds
 
 sizes = st.integers(1, 12)
 

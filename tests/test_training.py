@@ -21,7 +21,7 @@ from dssfn.shard import Shard, one_hot
 from dssfn.simulator import simulate
 from dssfn.topology import build_topology
 from dssfn.training import INPUTS, agree_scaling, train_node
-from tests.strategies import pooled, random_shards, seeds
+from tests.support.strategies import pooled, random_shards, seeds
 
 DATA = Path(os.environ.get("DSSFN_DATA_DIR", "no data folder is set"))
 ALONE = build_topology("complete", 1)

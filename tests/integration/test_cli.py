@@ -13,27 +13,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
-from dssfn.cli.main import app
 from dssfn.cli.model import for_spreadsheet
 from dssfn.datasets import load
+from tests.support.commands import dssfn, wrong
 
 SMALL = ["--layers", "2", "--width", "30", "--quiet"]
-
-
-def dssfn(*args):
-    return CliRunner().invoke(app, [str(arg) for arg in args])
-
-
-def wrong(*args):
-    """Run a command that must end with exit code 2 and one line; return the line."""
-    result = dssfn(*args)
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    assert "Traceback" not in result.stderr
-    assert len(result.stderr.strip().splitlines()) == 1, result.stderr
-    return result.stderr
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab import free_port
+from tests.support.lab import free_port
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 

@@ -21,10 +21,10 @@ from dssfn.node.runtime import NodeTraining
 from dssfn.transports.grpc import exchange_pb2 as pb
 from dssfn.transports.grpc.reasons import Refusal, Refused
 from dssfn.transports.grpc.reception import AnotherPlan
-from tests.false_neighbour import FalseNeighbour, Talk
 from tests.integration.test_hostile import TARGET, Attack
 from tests.integration.test_streams import AUTHORITY, _intruder, _listener
-from tests.lab import Lab
+from tests.support.false_neighbour import FalseNeighbour, Talk
+from tests.support.lab import Lab
 
 pytestmark = pytest.mark.grpc
 

@@ -24,9 +24,9 @@ from dssfn.errors import IdentityError, PlanError
 from dssfn.federation import load_federation
 from dssfn.node.pki import NODE_DAYS, Credential, read_identity
 from dssfn.node.spec import load_node
-from tests.integration.test_cli import dssfn, wrong
-from tests.lab import free_port
-from tests.test_pki import meet
+from tests.node.test_pki import meet
+from tests.support.commands import dssfn, wrong
+from tests.support.lab import free_port
 
 DATA = ("--classes", "yes,no", "--features", "age,bmi")
 posix = pytest.mark.skipif(os.name == "nt", reason="modes are a POSIX matter")

@@ -37,9 +37,9 @@ from dssfn.transports.grpc.epochs import RESTARTS
 from dssfn.transports.grpc.link import MOST_AHEAD
 from dssfn.transports.grpc.switchboard import CHATTER
 from dssfn.transports.grpc.transport import CALLS, MOMENT
-from tests.false_neighbour import FalseNeighbour
-from tests.intruder import Intruder, Words
-from tests.lab import Lab, free_port
+from tests.support.false_neighbour import FalseNeighbour
+from tests.support.intruder import Intruder, Words
+from tests.support.lab import Lab, free_port
 
 pytestmark = pytest.mark.grpc
 needs_proc = pytest.mark.skipif(

@@ -98,13 +98,13 @@ def folder(tmp_path_factory):
 
 
 def test_the_transport_obeys_the_laws():
-    script = HERE / "transport_on_ranks.py"
+    script = HERE.parent / "support" / "transport_on_ranks.py"
     job = start(BIN / "mpiexec", "-n", 4, sys.executable, script, "laws")
     assert ended(job) == (0, "", "")
 
 
 def test_a_silent_rank_is_named():
-    script = HERE / "transport_on_ranks.py"
+    script = HERE.parent / "support" / "transport_on_ranks.py"
     job = start(BIN / "mpiexec", "-n", 2, sys.executable, script, "silence")
     code, out, _ = ended(job)
     assert code == 3

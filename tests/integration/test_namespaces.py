@@ -8,8 +8,8 @@ import pytest
 
 from dssfn.node.runtime import settled
 from dssfn.node.spec import load_node
-from tests.lab import Lab
-from tests.slow_network import SlowNetwork, why_not
+from tests.support.lab import Lab
+from tests.support.slow_network import SlowNetwork, why_not
 
 pytestmark = pytest.mark.grpc
 

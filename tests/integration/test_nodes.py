@@ -26,7 +26,7 @@ from dssfn.testing import check_transport, ring_links
 from dssfn.topology import build_topology
 from dssfn.training import train_node
 from dssfn.transports.grpc import GrpcTransport, Neighbour, Rules, Terms
-from tests.lab import Lab, digits_of, free_port
+from tests.support.lab import Lab, digits_of, free_port
 
 pytestmark = pytest.mark.grpc
 

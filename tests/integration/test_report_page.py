@@ -13,8 +13,8 @@ from dssfn.report.evidence.curves import draw_evidence
 from dssfn.report.evidence.page import make_evidence_page
 from dssfn.report.figures import NAMES, draw_all
 from dssfn.report.page import make_page
-from tests.evidence_sample import sample_rows
-from tests.report_sample import sample_result
+from tests.support.evidence_sample import sample_rows
+from tests.support.report_sample import sample_result
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),

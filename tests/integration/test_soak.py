@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from tests.lab import Lab
+from tests.support.lab import Lab
 
 pytestmark = [pytest.mark.slow, pytest.mark.grpc]
 

@@ -18,8 +18,8 @@ from dssfn.node import pki
 from dssfn.transports.base import Tag
 from dssfn.transports.grpc import GrpcTransport, Neighbour, Rules, Terms
 from dssfn.transports.grpc.transport import METHOD, SERVICE
-from tests.intruder import Intruder, Words
-from tests.lab import Proxy
+from tests.support.intruder import Intruder, Words
+from tests.support.lab import Proxy
 
 pytestmark = pytest.mark.grpc
 

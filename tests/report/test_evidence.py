@@ -9,7 +9,7 @@ from dssfn.report.evidence.findings import ABOUT, headlines
 from dssfn.report.evidence.page import make_evidence_page
 from dssfn.report.evidence.select import where
 from dssfn.report.evidence.tables import TABLES, tables_of
-from tests.evidence_sample import row, sample_rows, table2_figures
+from tests.support.evidence_sample import row, sample_rows, table2_figures
 
 
 @pytest.fixture(scope="module")

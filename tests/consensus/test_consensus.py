@@ -20,7 +20,7 @@ from dssfn.consensus import (
 from dssfn.consensus.polynomial import Round
 from dssfn.errors import AccuracyWarning, PlanError
 from dssfn.topology import build_topology, from_matrix
-from tests.strategies import seeds
+from tests.support.strategies import seeds
 
 graphs = st.one_of(
     st.tuples(st.just("circular"), st.integers(1, 14)),

@@ -18,9 +18,9 @@ import dssfn.node.member_certificates as member_certificates
 from dssfn.errors import IdentityError
 from dssfn.node.pki import read_identity
 from dssfn.node.spec import load_node
-from tests.integration.test_cli import dssfn, wrong
 from tests.integration.test_federation_cli import DATA, identity, init
-from tests.odd_certificates import pem_of
+from tests.support.commands import dssfn, wrong
+from tests.support.odd_certificates import pem_of
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 
 from dssfn.datasets import FileSamples, describe, read_labelled
 from dssfn.errors import DataError
-from tests.tight_memory import needs_rlimit, refusal
+from tests.support.tight_memory import needs_rlimit, refusal
 
 pytestmark = needs_rlimit
 

@@ -14,7 +14,7 @@ from dssfn.shard import Shard, one_hot
 from dssfn.simulator import simulate
 from dssfn.solvers.krylov import consensus_krylov, is_optimal, orthonormal
 from dssfn.topology import build_topology
-from tests.strategies import random_shards, seeds
+from tests.support.strategies import random_shards, seeds
 from tests.test_training import (
     ALONE,
     assert_never_rises,

@@ -17,7 +17,7 @@ from dssfn.report.figures import NAMES, draw_all
 from dssfn.report.layout import positions
 from dssfn.report.page import make_page
 from dssfn.topology import KINDS, build_topology
-from tests.report_sample import sample_result
+from tests.support.report_sample import sample_result
 
 NASTY = ["<script>alert(1)</script>", "$x^{2$", 'id="a"', "#0069a8", "a\x00\ud800\n数"]
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from dssfn.datasets import fetch, load_dataset
 from dssfn.datasets.pinned import content_digest
 from dssfn.errors import DataError
-from tests.test_datasets import REAL, other_frame
+from tests.datasets.test_datasets import REAL, other_frame
 
 pytestmark = pytest.mark.usefixtures("offline")
 

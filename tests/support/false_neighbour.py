@@ -16,7 +16,7 @@ from dssfn.node.pki import Credential
 from dssfn.transports.base import Tag
 from dssfn.transports.grpc import exchange_pb2 as pb
 from dssfn.transports.grpc.wire import encode_frame
-from tests.intruder import METHOD, Intruder, Words
+from tests.support.intruder import METHOD, Intruder, Words
 
 OPENING = Tag(AGREEMENT, LAYERS, 0, (1,))  # the first letter that nodes exchange
 

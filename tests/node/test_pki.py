@@ -25,7 +25,7 @@ from dssfn.node.pki import (
     read_authority,
     read_identity,
 )
-from tests.odd_certificates import NOT_NORTHS, certificate_for, pem_of
+from tests.support.odd_certificates import NOT_NORTHS, certificate_for, pem_of
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 BOTH = (Use.CLIENT_AUTH, Use.SERVER_AUTH)
