@@ -13,12 +13,9 @@ import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeAlias
-
-import numpy as np
-import scipy
-import sklearn
 
 from dssfn._version import __version__
 from dssfn.errors import DataError
@@ -133,9 +130,7 @@ def made_by() -> dict[str, str]:
     """Versions and machine, to be kept with every row."""
     return {
         "dssfn": __version__,
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "scikit-learn": sklearn.__version__,
+        **{name: version(name) for name in ("numpy", "scipy", "scikit-learn")},
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
     }

@@ -8,8 +8,8 @@ from dssfn.cli.reproduce import EXPERIMENTS
 from dssfn.consensus import gossip_rounds
 from dssfn.datasets import Dataset, load_dataset
 from dssfn.experiments import convergence, degree, setting, table2
-from dssfn.experiments.trial import divided, make_plan
 from dssfn.presets import PAPER_MU
+from dssfn.runs import divided, make_plan
 from dssfn.simulator import simulate
 
 

@@ -15,8 +15,8 @@ from dssfn.cli.outcome import print_json, show_lines
 from dssfn.cli.outfolder import MODEL_FILE, out_folder, write_outcome
 from dssfn.cli.report import try_to_report
 from dssfn.datasets import Dataset, load_dataset
-from dssfn.experiments.trial import divided, make_plan, run_experiment
 from dssfn.presets import resolve
+from dssfn.runs import divided, make_plan, run_experiment
 from dssfn.topology import build_topology
 
 NODES, LAYERS, WIDTH = 10, 5, 300

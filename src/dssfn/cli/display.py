@@ -12,7 +12,7 @@ from rich.table import Table
 
 from dssfn.cli.outcome import notes, print_json, screen, show_lines
 from dssfn.cli.outfolder import MODEL_FILE
-from dssfn.experiments.trial import OnLayer, Outcome
+from dssfn.runs import OnLayer, Outcome
 from dssfn.simulator import Traffic
 from dssfn.training import LayerRecord
 

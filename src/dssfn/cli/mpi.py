@@ -25,16 +25,16 @@ from dssfn.config import bytes_of
 from dssfn.datasets import PARTITIONS
 from dssfn.driver import drive
 from dssfn.errors import AccuracyWarning, TransportError
-from dssfn.experiments.trial import (
+from dssfn.federation import load_federation
+from dssfn.network import Network
+from dssfn.planning import settle
+from dssfn.runs import (
     Experiment,
     OnLayer,
     Outcome,
     figures_of,
     predict_test,
 )
-from dssfn.federation import load_federation
-from dssfn.network import Network
-from dssfn.planning import settle
 from dssfn.simulator import Book, Simulation
 from dssfn.training import train_node
 from dssfn.transports.mpi import MPITransport, share_nodes

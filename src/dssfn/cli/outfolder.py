@@ -11,8 +11,8 @@ from pathlib import Path
 from dssfn._atomic import check_writable, write_atomically
 from dssfn.cli.outcome import to_json
 from dssfn.errors import InputError
-from dssfn.experiments.trial import Outcome
 from dssfn.modelfile import save_network
+from dssfn.runs import Outcome
 
 MODEL_FILE, RESULT_FILE = "model.safetensors", "result.json"
 LAYERS_FILE = "layers.jsonl"

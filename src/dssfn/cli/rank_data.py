@@ -12,8 +12,8 @@ from dssfn._typing import NodeId
 from dssfn.config import Plan
 from dssfn.datasets import Dataset, FileSamples, load
 from dssfn.errors import DataError, PlanError
-from dssfn.experiments.trial import Experiment, divided
 from dssfn.federation import Federation
+from dssfn.runs import Experiment, divided
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,14 +34,14 @@ from dssfn.datasets import (
     open_shards,
 )
 from dssfn.errors import PlanError, TopologyError
-from dssfn.experiments.trial import (
+from dssfn.hints import no_file
+from dssfn.presets import paper_mu, resolve
+from dssfn.runs import (
     divided,
     from_files,
     make_plan,
     run_experiment,
 )
-from dssfn.hints import no_file
-from dssfn.presets import paper_mu, resolve
 from dssfn.topology import (
     KINDS,
     Topology,

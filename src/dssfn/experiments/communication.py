@@ -37,11 +37,11 @@ from dssfn.experiments.gradient import (
     costs_in_one_place,
     descend,
 )
-from dssfn.experiments.trial import Experiment, divided, make_plan
 from dssfn.network import inputs
 from dssfn.planning import settle
 from dssfn.presets import paper_mu, resolve
 from dssfn.rows import Figures, Key, Task
+from dssfn.runs import Experiment, divided, make_plan
 from dssfn.shard import Shard
 from dssfn.simulator import Simulation, Traffic, simulate
 from dssfn.solvers import gram_size

@@ -31,15 +31,15 @@ from dssfn.experiments.learners import (
     federated_round,
     mixed_step,
 )
-from dssfn.experiments.trial import (
+from dssfn.network import standardise
+from dssfn.presets import resolve
+from dssfn.rows import Figures, Key, Task
+from dssfn.runs import (
     Experiment,
     divided,
     make_plan,
     run_experiment,
 )
-from dssfn.network import standardise
-from dssfn.presets import resolve
-from dssfn.rows import Figures, Key, Task
 from dssfn.shard import Samples, Shard
 from dssfn.simulator import Traffic
 from dssfn.topology import build_topology

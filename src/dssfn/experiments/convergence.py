@@ -17,11 +17,11 @@ import numpy as np
 from dssfn._typing import Array
 from dssfn.ball import project_ball
 from dssfn.experiments.setting import data_of, ring, settings_of, size_of
-from dssfn.experiments.trial import Experiment, divided, make_plan
 from dssfn.features import Features
 from dssfn.network import Network
 from dssfn.problem import LayerShare
 from dssfn.rows import Figures, Key, Task
+from dssfn.runs import Experiment, divided, make_plan
 from dssfn.shard import Pooled
 from dssfn.simulator import simulate
 from dssfn.training import Message

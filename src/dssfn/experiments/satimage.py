@@ -16,8 +16,8 @@ import numpy as np
 
 from dssfn.experiments.setting import data_of, in_range, ring, settings_of, size_of
 from dssfn.experiments.table2 import of_interest, published
-from dssfn.experiments.trial import divided, make_plan, run_experiment
 from dssfn.rows import Figures, Key, Task
+from dssfn.runs import divided, make_plan, run_experiment
 
 EXPERIMENT = "satimage"
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dssfn.datasets import Dataset, load_dataset
-from dssfn.experiments.trial import divided, make_plan, run_experiment
 from dssfn.presets import paper_mu, resolve
+from dssfn.runs import divided, make_plan, run_experiment
 from dssfn.topology import Topology, build_topology
 
 N_NODES, DEGREE = 20, 4
