@@ -134,7 +134,7 @@ def mixing_rows(rng: np.random.Generator) -> list[Row]:
         ),
         measure(
             "mixing, one round node by node",
-            lambda: run_rounds(one_round, list(values)),
+            lambda: run_rounds(one_round, dict(enumerate(values))),
             "M x M times M x Qn",
             lambda: ring.H @ flat,
             repeats=21,

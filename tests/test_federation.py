@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dssfn.config import PRECISIONS, SCHEMES, SOLVERS, Plan
+from dssfn.config import PRECISIONS, Plan
 from dssfn.errors import InputError, PlanError, TopologyError
 from dssfn.federation import (
     NO_SETTING,
@@ -19,6 +19,7 @@ from dssfn.federation import (
 )
 from dssfn.node.spec import load_node
 from dssfn.node.texts import node_text, plan_text
+from dssfn.registry import AVERAGING, SOLVERS
 from tests.support.tight_memory import needs_rlimit, refusal
 
 replace = msgspec.structs.replace
@@ -43,8 +44,8 @@ SETTINGS = {
     "gain": positive,
     "bias": st.floats(0, 1e6),
     "standardize": st.booleans(),
-    "solver": st.sampled_from(SOLVERS),
-    "consensus": st.sampled_from(SCHEMES),
+    "solver": st.sampled_from(["auto", *SOLVERS]),
+    "consensus": st.sampled_from(["auto", *AVERAGING]),
     "tol": st.floats(1e-15, 0.5),
     "n_iter": st.integers(1, 999),
     "latency": positive,

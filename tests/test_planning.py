@@ -10,7 +10,7 @@ from dssfn.consensus import seconds
 from dssfn.errors import PlanError
 from dssfn.planning import USUAL, settle
 from dssfn.simulator import simulate
-from dssfn.solvers import gram_size
+from dssfn.solvers.gram import Gram
 from dssfn.topology import build_topology
 from tests.support.strategies import pooled, random_shards
 
@@ -28,7 +28,7 @@ def test_patience_ends_when_the_gram_matrix_would_have_arrived():
     plan, tree = settle(MNIST.replace(bandwidth=1e6), RING)
     for layer, n in ((0, 784), (1, 1020)):
         hint = {"latency": plan.latency, "bandwidth": plan.bandwidth}
-        once = seconds(tree, 8 * gram_size(10, n), **hint)
+        once = seconds(tree, 8 * Gram().message_size(10, n), **hint)
         again = seconds(tree, 8 * 10 * n, **hint)
         assert plan.patience(layer) == np.ceil(once / again) > USUAL
 

@@ -11,16 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dssfn._typing import Agreed
 from dssfn.ball import project_ball, solve_ball
 from dssfn.config import Plan
 from dssfn.datasets import load
 from dssfn.errors import DataError, NumericalError
+from dssfn.lockstep import Workers, drive
 from dssfn.network import random_matrix
+from dssfn.programs import INPUTS, Agreed
 from dssfn.shard import Shard, one_hot
 from dssfn.simulator import simulate
 from dssfn.topology import build_topology
-from dssfn.training import INPUTS, agree_scaling, train_node
+from dssfn.training import agree_scaling, train_node
 from tests.support.strategies import pooled, random_shards, seeds
 
 DATA = Path(os.environ.get("DSSFN_DATA_DIR", "no data folder is set"))
@@ -249,15 +250,13 @@ def test_agreed_scaling_is_that_of_the_pooled_data():
     X = rng.normal(size=(3, 30)) * [[1], [1e-3], [50]] + [[1e4], [0], [-7]]
     parts = [X[:, :1], X[:, 1:12], X[:, 12:]]
     programs = [agree_scaling(lambda x=x: [x], x.shape[1]) for x in parts]
-    wanted = [next(p) for p in programs]
-    for _ in range(2):
-        mean = np.mean(wanted, axis=0)
-        wanted = [p.send(mean) for p in programs]
-    mean = np.mean(wanted, axis=0)
-    for program in programs:
-        with pytest.raises(StopIteration) as stop:
-            program.send(mean)
-        shift, scale = stop.value.value
+
+    def answer(messages):
+        return [np.mean([one.make() for one in messages], axis=0)] * len(messages)
+
+    with Workers(len(parts)) as workers:
+        scalings = drive(programs, answer, workers)
+    for shift, scale in scalings:
         np.testing.assert_allclose(shift, X.mean(axis=1), rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(scale, X.std(axis=1), rtol=1e-9)
 

@@ -16,10 +16,9 @@ import msgspec
 from dssfn._typing import Label
 from dssfn.errors import PlanError
 from dssfn.hints import unknown
+from dssfn.registry import AVERAGING, SOLVERS
 
-SOLVERS = ("auto", "gram", "krylov", "admm")
 PRECISIONS = ("float64", "float32")
-SCHEMES = ("auto", "gossip", "chebyshev", "exact", "tree")
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -134,8 +133,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         if self.relaxation >= 2:
             raise PlanError(f"`relaxation` must be below 2, got {self.relaxation:g}.")
         _check_choice("precision", self.precision, PRECISIONS)
-        _check_choice("solver", self.solver, SOLVERS)
-        _check_choice("consensus", self.consensus, SCHEMES)
+        _check_choice("solver", self.solver, ("auto", *SOLVERS))
+        _check_choice("consensus", self.consensus, ("auto", *AVERAGING))
         for name in ("standardize", "warm_start", "balance_mu"):
             if not isinstance(getattr(self, name), bool):
                 raise PlanError(
@@ -186,12 +185,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     def inputs_of(self, layer: int) -> int:
         """Rows of Y at a layer: the inputs at layer 0, then n."""
         return self.n_features + (self.bias > 0) if layer == 0 else self.n_units
-
-    @property
-    def needs_equal_bits(self) -> bool:
-        """Whether nodes decide on averages, which must be the same on all of them."""
-        watching = self.balance_mu or self.residual_tol is not None
-        return self.solver == "krylov" or (self.solver == "admm" and watching)
 
     def patience(self, layer: int) -> int | None:
         """Averagings that krylov may take in a layer; None: as many as it needs."""

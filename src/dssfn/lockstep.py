@@ -12,46 +12,79 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 import joblib
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from dssfn._typing import Agreed
-from dssfn.training import Message, NodeProgram
+from dssfn._typing import Array
+from dssfn.programs import Agreed, Message, Program
 
 Result = TypeVar("Result")
 
+Answer: TypeAlias = Callable[[Sequence[Message]], Sequence[Array]]
+"""Gives every node of this process the average of its message."""
+
+
+def drive(
+    programs: Sequence[Program[Result]], answer: Answer, workers: Workers
+) -> list[Result]:
+    """Run programs, which walk in step, until they return, and return their results.
+
+    Parameters
+    ----------
+    programs : sequence of Program
+        One for each node of this process.
+    answer : callable
+        Receives the messages of all nodes and returns their averages, in this order.
+    workers : Workers
+        Run the nodes side by side.
+
+    Examples
+    --------
+    >>> def program(value):
+    ...     mean = yield Message.of(np.array([value]))
+    ...     return float(mean[0])
+    >>> def answer(messages):
+    ...     return [np.mean([message.make() for message in messages], axis=0)] * 2
+    >>> with Workers(2) as workers:
+    ...     drive([program(1.0), program(2.0)], answer, workers)
+    [1.5, 1.5]
+    """
+    requests = workers.map(_advance, programs, [None] * len(programs))
+    while not isinstance(requests[0], _Finished):
+        if isinstance(requests[0], Agreed):
+            replies: Sequence[Any] = _run_agreed(requests, workers)
+        else:
+            replies = answer(requests)
+        requests = workers.map(_advance, programs, replies)
+    return [finished.result for finished in requests]
+
 
 @dataclass(frozen=True, slots=True)
-class Finished(Generic[Result]):
+class _Finished(Generic[Result]):
     """What a program returned."""
 
     result: Result
 
 
-def advance(
-    program: NodeProgram[Result], reply: Any
-) -> Message | Agreed | Finished[Result]:
-    """Let a program walk to its next request; a first reply of None starts it."""
+def _advance(
+    program: Program[Result], reply: Any
+) -> Message | Agreed | _Finished[Result]:
+    """Let a program run to its next request; a first reply of None starts it."""
     try:
         with np.errstate(all="ignore"):  # every message is checked to be finite
-            return next(program) if reply is None else program.send(reply)
+            return program.send(reply)
     except StopIteration as stop:
-        return Finished(stop.value)
+        return _Finished(stop.value)
 
 
-def run_agreed(tasks: Sequence[Agreed], workers: Workers) -> list[Any]:
+def _run_agreed(tasks: Sequence[Agreed], workers: Workers) -> list[Any]:
     """Run what the nodes ask for; once, if they all ask for the same."""
     if all(_is_same(task, tasks[0]) for task in tasks):
-        return [_quietly(tasks[0])] * len(tasks)
-    return workers.map(_quietly, tasks)
-
-
-def _quietly(task: Agreed) -> Any:
-    with np.errstate(all="ignore"):
-        return task.run()
+        return [tasks[0].run()] * len(tasks)
+    return workers.map(Agreed.run, tasks)
 
 
 def _is_same(one: Agreed, other: Agreed) -> bool:

@@ -13,7 +13,7 @@ import math
 
 from dssfn.config import Plan
 from dssfn.consensus import Averaging, make_averaging, seconds
-from dssfn.solvers import gram_size
+from dssfn.solvers import solver_of
 from dssfn.topology import Topology
 
 BYTES_PER_SCALAR = 8  # agreed numbers are float64
@@ -59,22 +59,25 @@ def _choose_solver(plan: Plan, topology: Topology) -> Plan:
 def _patience(plan: Plan, layer: int, slow: Averaging, fast: Averaging) -> int:
     """How many averagings of krylov take as long as the one of gram; 0 if too few."""
     Q, n = plan.n_outputs, plan.inputs_of(layer)
-    once = _seconds(plan, slow, gram_size(Q, n))
-    again = _seconds(plan, fast, Q * n)
+    gram, krylov = (
+        solver_of(plan.replace(solver=name), layer) for name in ("gram", "krylov")
+    )
+    once = _seconds(plan, slow, gram.message_size(Q, n))
+    again = _seconds(plan, fast, krylov.message_size(Q, n))
     if once <= USUAL * again:
         return 0
     return math.ceil(once / again)
 
 
 def _averaging(plan: Plan, topology: Topology) -> Averaging:
-    n, Q = plan.n_units, plan.n_outputs
-    size = gram_size(Q, n) if plan.solver == "gram" else Q * n
+    solver = solver_of(plan, layer=1)
+    size = solver.message_size(plan.n_outputs, plan.n_units)
     return make_averaging(
         topology,
         plan.consensus,
         tol=plan.tol,
         n_rounds=plan.n_rounds,
-        bitwise=plan.needs_equal_bits,
+        bitwise=solver.needs_equal_bits,
         n_bytes=size * BYTES_PER_SCALAR,
         latency=plan.latency,
         bandwidth=plan.bandwidth,

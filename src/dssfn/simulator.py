@@ -6,24 +6,29 @@ consensus scheme says, and hands every node its own average. Nodes share nothing
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 
-from dssfn._typing import Agreed, Array, NodeId
+from dssfn._typing import Array, NodeId
 from dssfn.config import Plan, bytes_of
 from dssfn.consensus import Averaging
 from dssfn.errors import DataError
-from dssfn.lockstep import Finished, Workers, advance, run_agreed
+from dssfn.lockstep import Workers, drive
 from dssfn.network import Network
 from dssfn.planning import BYTES_PER_SCALAR, settle
+from dssfn.programs import Message, Program
 from dssfn.shard import Samples
 from dssfn.topology import Topology
-from dssfn.training import LayerRecord, Message, NodeProgram, train_node
+from dssfn.training import LayerRecord, train_node
+
+Result = TypeVar("Result")
 
 
 @dataclass(slots=True)
@@ -146,7 +151,13 @@ def simulate(
             )
             for node, shard in enumerate(shards)
         ]
-        networks = _drive(programs, averaging, book, workers, on_average)
+        networks = run_programs(
+            programs,
+            averaging,
+            workers,
+            on_message=lambda message: book.account(averaging, message),
+            on_average=on_average,
+        )
     return book.closed(networks, averaging, time.perf_counter() - start)
 
 
@@ -204,28 +215,41 @@ class Book:
         )
 
 
-def _drive(
-    programs: Sequence[NodeProgram[Network]],
+def run_programs(
+    programs: Sequence[Program[Result]],
     averaging: Averaging,
-    book: Book,
     workers: Workers,
-    on_average: Callable[[Message, Array], None] | None,
-) -> list[Network]:
-    """Answer all programs, which walk in step, until they return."""
-    step = 0
-    requests = workers.map(advance, programs, [None] * len(programs))
-    while not isinstance(requests[0], Finished):
-        if isinstance(requests[0], Agreed):
-            replies = run_agreed(requests, workers)
-        else:
-            book.account(averaging, requests[0])
-            values = _Values(requests, averaging.order(step), workers)
-            replies = list(averaging.mix(values, step))
-            if on_average:
-                on_average(requests[0], replies[0])
-            step += 1
-        requests = workers.map(advance, programs, replies)
-    return [finished.result for finished in requests]
+    *,
+    on_message: Callable[[Message], None] | None = None,
+    on_average: Callable[[Message, Array], None] | None = None,
+) -> list[Result]:
+    """Run one program per node and average their messages, all in this process.
+
+    Parameters
+    ----------
+    programs : sequence of Program
+        One for each node of the graph.
+    averaging : Averaging
+        How averages are found.
+    workers : Workers
+        Run the nodes side by side.
+    on_message, on_average : callable, optional
+        Called before and after every average with the first node's message, and with
+        the average that this node receives.
+    """
+    steps = itertools.count()
+
+    def answer(messages: Sequence[Message]) -> list[Array]:
+        step = next(steps)
+        if on_message:
+            on_message(messages[0])
+        values = _Values(messages, averaging.order(step), workers)
+        averages = list(averaging.mix(values, step))
+        if on_average:
+            on_average(messages[0], averages[0])
+        return averages
+
+    return drive(programs, answer, workers)
 
 
 class _Values:

@@ -1,9 +1,7 @@
 """The paper's Algorithm 1, from the view of one node.
 
-`train_node` is a program: it yields a `Message` whenever it needs the average over the
-network and receives that average. Whoever drives it (simulator, MPI, gRPC) sees
-messages only; samples and labels stay in here. Arithmetic on agreed numbers, which all
-nodes do alike, it yields as `Agreed` and receives the result.
+`train_node` is a program (see `dssfn.programs`): whoever drives it sees messages only;
+samples and labels stay in here.
 
 The sums that describe a finished layer (cost, correct samples) ride along with the
 first message of the next layer, so reporting costs no exchange of its own but for one
@@ -14,48 +12,26 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
-from dssfn._typing import Agreed, Array, Deferred, Program
+from dssfn._typing import Array
 from dssfn.config import Plan
-from dssfn.errors import DataError, NumericalError
+from dssfn.errors import DataError
 from dssfn.features import Features
 from dssfn.network import ROUNDING, Network
+from dssfn.programs import INPUTS, Agreed, Message, Program
 from dssfn.shard import Samples
-from dssfn.solvers import solve_layer
+from dssfn.solvers import solver_of
 
 Result = TypeVar("Result")
 
-INPUTS = -1  # the layer number of what is agreed on before layer 0
 SCALING_AVERAGINGS = 3
 NO_RIDER: Array = np.empty(0)
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One request for an average: everything that leaves a node.
-
-    Parameters
-    ----------
-    layer : int
-        Of the network; INPUTS before the first.
-    size : int
-        How many numbers.
-    make : callable
-        Gives them; a driver of many nodes need not hold all their messages at once.
-    """
-
-    layer: int
-    size: int
-    make: Callable[[], Array]
-
-
-NodeProgram: TypeAlias = Generator[Message | Agreed, Any, Result]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +127,7 @@ def train_node(
     start: Progress | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     on_layer: Callable[[LayerRecord], None] | None = None,
-) -> NodeProgram[Network]:
+) -> Program[Network]:
     """Grow the network layer by layer on one node's samples.
 
     Parameters
@@ -169,9 +145,9 @@ def train_node(
     start : Progress, optional
         Go on from here, as all other nodes do.
     on_progress : callable, optional
-        Told of every solved layer.
+        Called with the progress after every solved layer.
     on_layer : callable, optional
-        Told how the network stands after a layer, once the next one has been solved.
+        Called with how the network stands after a layer, once the next is solved.
     """
     _check_samples(samples, plan)
     with closing(
@@ -186,9 +162,9 @@ def train_node(
         for O in progress.outputs:
             tally = features.advance(O)
         for layer in range(len(progress.outputs), plan.n_layers + 1):
-            patient = _patient(plan, progress.iterations)
-            solution = solve_layer(features.share(), patient, layer)
-            O, mean, n_averagings = yield from _messages(solution, layer, tally)
+            solver = solver_of(plan, layer, progress.iterations)
+            solution = solver.program(features.share(), plan.radius)
+            O, mean, n_averagings = yield from _about(layer, solution, tally)
             if on_layer and layer > 0:
                 record = _record(layer - 1, n_nodes * mean, progress.iterations[-1])
                 on_layer(record)
@@ -196,27 +172,19 @@ def train_node(
             if on_progress:
                 on_progress(progress)
             tally = features.advance(O)
-    mean = yield _message(plan.n_layers, tally)
+    mean = yield Message.of(tally).about(plan.n_layers)
     if on_layer:
         on_layer(_record(plan.n_layers, n_nodes * mean, progress.iterations[-1]))
     return Network(plan, progress.outputs, progress.shift, progress.scale)
 
 
-def _scaling(features: Features, plan: Plan) -> NodeProgram[tuple[Array, Array]]:
+def _scaling(features: Features, plan: Plan) -> Program[tuple[Array, Array]]:
     if not plan.standardize:
         return np.zeros(plan.n_features), np.ones(plan.n_features)
     program = agree_scaling(features.inputs, features.n_samples)
-    scaling, _, n_averagings = yield from _messages(program, INPUTS, NO_RIDER)
+    scaling, _, n_averagings = yield from _about(INPUTS, program, NO_RIDER)
     assert n_averagings == SCALING_AVERAGINGS
     return scaling
-
-
-def _patient(plan: Plan, iterations: tuple[int, ...]) -> Plan:
-    """The plan; once a layer has lost patience, all others do so at once."""
-    for layer, n_averagings in enumerate(iterations):
-        if n_averagings > (plan.patience(layer) or n_averagings):
-            return plan.replace(patience_hidden=0)
-    return plan
 
 
 def agree_scaling(
@@ -237,16 +205,18 @@ def agree_scaling(
         J.
     """
     total = sum((X.sum(axis=1) for X in inputs()), np.zeros(()))
-    sums = yield np.concatenate([[n_samples], total])
+    sums = yield Message.of(np.concatenate([[n_samples], total]))
     rough = sums[1:] / sums[0]
-    moments = yield sum((_moments(X - rough[:, None]) for X in inputs()), np.zeros(()))
+    mine = sum((_moments(X - rough[:, None]) for X in inputs()), np.zeros(()))
+    moments = yield Message.of(mine)
     rest, squares = np.split(moments / sums[0], 2)
     shift = rough + rest
     scale = np.sqrt(np.maximum(squares - rest**2, 0.0))
     # Samples and their number are averaged with the same weights, so the mean of a
     # feature that is constant on all nodes is exact, however rough the averages.
     constant = scale <= ROUNDING * np.abs(shift)
-    agreed = yield np.concatenate([shift, np.where(constant, 1.0, scale)])
+    scaling = np.concatenate([shift, np.where(constant, 1.0, scale)])
+    agreed = yield Message.of(scaling)
     return agreed[: len(shift)], agreed[len(shift) :]
 
 
@@ -254,67 +224,32 @@ def _moments(D: Array) -> Array:
     return np.concatenate([D.sum(axis=1), (D**2).sum(axis=1)])
 
 
-def _messages(
-    program: Program[Result], layer: int, rider: Array
-) -> NodeProgram[tuple[Result, Array, int]]:
-    """Run a program as labelled messages, the first of which takes a rider along.
+def _about(
+    layer: int, program: Program[Result], rider: Array
+) -> Program[tuple[Result, Array, int]]:
+    """Run a program whose messages are about a layer; the first one takes a rider.
 
     Returns the program's result, the mean of the rider, and the number of averagings.
     """
-    wanted = next(program)
-    assert not isinstance(wanted, Agreed)  # nothing is agreed on yet
-    mean = yield _message(layer, wanted, rider)
-    reply = mean[: mean.size - rider.size]
-    if not isinstance(wanted, Deferred):
-        reply = reply.reshape(wanted.shape)
-    mean_rider = mean[mean.size - rider.size :].copy()  # a view would keep all alive
+    request = next(program)
+    assert isinstance(request, Message)  # nothing is agreed on yet
+    mean = yield request.about(layer, rider)
+    n_values = request.size
+    reply = mean.ravel()[:n_values].reshape(request.shape)
+    mean_rider = mean.ravel()[n_values:].copy()  # a view would keep all alive
     del mean
     n_averagings = 1
     while True:
         try:
-            wanted = program.send(reply)
+            request = program.send(reply)
         except StopIteration as stop:
             return stop.value, mean_rider, n_averagings
         del reply
-        if isinstance(wanted, Agreed):
-            reply = yield wanted
+        if isinstance(request, Agreed):
+            reply = yield request
         else:
-            reply = yield _message(layer, wanted)
+            reply = yield request.about(layer)
             n_averagings += 1
-
-
-def _message(layer: int, wanted: Array | Deferred, rider: Array = NO_RIDER) -> Message:
-    """A labelled message; an array keeps its shape if nothing rides along."""
-
-    def make() -> Array:
-        with np.errstate(all="ignore"):
-            values = _flat(wanted, rider) if needs_copy else wanted
-            assert isinstance(values, np.ndarray)
-            _check_finite(layer, values)
-        return values
-
-    needs_copy = isinstance(wanted, Deferred) or rider.size > 0
-    return Message(layer, wanted.size + rider.size, make)
-
-
-def _flat(wanted: Array | Deferred, rider: Array) -> Array:
-    values: Array = np.empty(wanted.size + rider.size)
-    head = values[: wanted.size]
-    if isinstance(wanted, Deferred):
-        wanted.fill(head)
-    else:
-        head[:] = wanted.ravel()
-    values[wanted.size :] = rider
-    return values
-
-
-def _check_finite(layer: int, values: Array) -> None:
-    # The sum is not finite if any number is not; the reverse may fail by overflow.
-    if not (math.isfinite(values.sum()) or np.isfinite(values).all()):
-        raise NumericalError(
-            f"Layer {max(layer, 0)} produced a number that is not finite. Check the "
-            "scale of the inputs (or `standardize` them), `mu_input` and `mu_hidden`."
-        )
 
 
 def _record(layer: int, totals: Array, iterations: int) -> LayerRecord:

@@ -4,7 +4,7 @@ from dssfn.config import Plan
 from dssfn.errors import PlanError
 from dssfn.federation import Federation, Graph, Member
 from dssfn.node.runtime import largest_letter, neighbours_of, settled
-from dssfn.solvers import gram_size
+from dssfn.solvers.gram import Gram
 
 PLAN = Plan(n_features=3, classes=("a", "b"), n_layers=2, width=6)
 
@@ -56,6 +56,8 @@ def test_what_the_plan_leaves_open_becomes_a_tree():
 
 def test_no_letter_is_larger_than_the_largest():
     n, Q = PLAN.n_units, PLAN.n_outputs
-    assert largest_letter(PLAN) >= gram_size(Q, n) + 4
+    for solver in ("gram", "krylov"):  # which may turn to the Gram matrix too
+        largest = largest_letter(PLAN.replace(solver=solver))
+        assert largest >= Gram().message_size(Q, n) + 4
     with pytest.raises(PlanError, match="Choose a smaller width"):
-        largest_letter(PLAN.replace(width=30_000))
+        largest_letter(PLAN.replace(solver="gram", width=30_000))

@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dssfn._typing import Agreed
 from dssfn.ball import solve_ball
 from dssfn.config import Plan
 from dssfn.errors import PlanError
+from dssfn.lockstep import Workers, drive
 from dssfn.problem import LayerProblem
 from dssfn.shard import Shard, one_hot
 from dssfn.simulator import simulate
-from dssfn.solvers.krylov import consensus_krylov, is_optimal, orthonormal
+from dssfn.solvers.krylov import Krylov, is_optimal, orthonormal
 from dssfn.topology import build_topology
 from tests.support.strategies import random_shards, seeds
 from tests.test_training import (
@@ -26,17 +26,16 @@ from tests.test_training import (
 
 def alone(problem, *, radius, accuracy=1e-8):
     """Run the program on one node, which hears its own messages."""
-    program = consensus_krylov(problem, radius=radius, accuracy=accuracy)
-    n_averagings = 0
-    wanted = next(program)
-    while True:
-        n_averagings += not isinstance(wanted, Agreed)
-        try:
-            wanted = program.send(
-                wanted.run() if isinstance(wanted, Agreed) else wanted
-            )
-        except StopIteration as stop:
-            return stop.value, n_averagings
+    sent = []
+
+    def answer(messages):
+        sent.append(messages[0].make())
+        return sent[-1:]
+
+    with Workers(1) as workers:
+        programs = [Krylov(accuracy).program(problem, radius)]
+        (O,) = drive(programs, answer, workers)
+    return O, len(sent)
 
 
 @given(

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from dssfn.config import SOLVERS
 from dssfn.presets import PRESETS
+from dssfn.registry import SOLVERS
 
 # Headings of the help text.
 DATA, NETWORK, MODEL = "Data", "Network of nodes", "Model"
@@ -34,7 +34,7 @@ Standardize = Annotated[
 ]
 Bias = Annotated[float | None, option("Value of a constant input; 0 for none.", MODEL)]
 Solver = Annotated[
-    str, option(f"How a layer is solved: {', '.join(SOLVERS)}.", TRAINING)
+    str, option(f"How a layer is solved: auto, {', '.join(SOLVERS)}.", TRAINING)
 ]
 JsonOutput = Annotated[
     bool, option("Print one JSON object, nothing else.", OUTPUT, "--json")

@@ -26,7 +26,7 @@ from dssfn.cli.options import (
 )
 from dssfn.cli.outfolder import out_folder, write_outcome
 from dssfn.cli.report import try_to_report
-from dssfn.config import PRECISIONS, SCHEMES, bytes_of
+from dssfn.config import PRECISIONS, bytes_of
 from dssfn.datasets import (
     KNOWN_NAMES,
     PARTITIONS,
@@ -36,6 +36,7 @@ from dssfn.datasets import (
 from dssfn.errors import PlanError, TopologyError
 from dssfn.hints import no_file
 from dssfn.presets import paper_mu, resolve
+from dssfn.registry import AVERAGING
 from dssfn.runs import (
     divided,
     from_files,
@@ -86,7 +87,7 @@ def simulate(
     ] = "circular",
     degree: Degree = None,
     consensus: Annotated[
-        str, option(f"How averages are found: {', '.join(SCHEMES)}.", NETWORK)
+        str, option(f"How averages are found: auto, {', '.join(AVERAGING)}.", NETWORK)
     ] = "auto",
     tol: Annotated[float | None, option("Accuracy of every average.", NETWORK)] = None,
     rounds: Annotated[

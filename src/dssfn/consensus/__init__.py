@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 
 from dssfn.consensus.base import (
     Averaging,
@@ -23,6 +22,7 @@ from dssfn.consensus.polynomial import (
 )
 from dssfn.consensus.tree import Tree
 from dssfn.errors import AccuracyWarning, PlanError
+from dssfn.registry import AVERAGING
 from dssfn.topology import Topology
 
 __all__ = [
@@ -43,28 +43,11 @@ __all__ = [
     "seconds",
 ]
 
-# `exact` and `tree` end at rounding, whatever was asked for; no scheme gets below it.
-ROUNDING = 1e-13
-
 
 def every_averaging(topology: Topology, tol: float) -> dict[str, Averaging]:
-    """Every scheme that reaches an accuracy on a graph, by name."""
-    schemes = {name: build(topology, tol) for name, build in _BUILDERS.items()}
+    """Return every scheme that reaches an accuracy on a graph, by name."""
+    schemes = {name: AVERAGING[name](topology, tol) for name in AVERAGING}
     return {name: one for name, one in schemes.items() if one is not None}
-
-
-def _accurate_exact(topology: Topology, tol: float) -> Polynomial | None:
-    """`exact`, unless rounding would cost more than the wanted accuracy."""
-    best = exact(topology)
-    return best if best.residual <= max(tol, ROUNDING) else None
-
-
-_BUILDERS: dict[str, Callable[[Topology, float], Averaging | None]] = {
-    "gossip": lambda topology, tol: Gossip(topology, gossip_rounds(topology, tol)),
-    "chebyshev": chebyshev,
-    "exact": _accurate_exact,
-    "tree": lambda topology, tol: Tree(topology),
-}
 
 
 def make_averaging(
@@ -84,14 +67,15 @@ def make_averaging(
     ----------
     topology : Topology
         The graph.
-    scheme : {"auto", "gossip", "chebyshev", "exact", "tree"}
-        The name; "auto" takes the fastest one for the given message and network.
+    scheme : str
+        A name in `dssfn.registry.AVERAGING`, or "auto", which takes the
+        fastest one for the given message and network.
     tol : float
         Wanted accuracy, relative to the nodes' first disagreement.
     n_rounds : int, optional
         Gossip with this many rounds instead.
     bitwise : bool
-        Whether all nodes must end with the same bits, which only "tree" gives.
+        Whether all nodes must end with the same bits, as "tree" gives them.
     n_bytes, latency, bandwidth : int, float, float
         For "auto": the size of a message, seconds per round, bits per second.
 
@@ -120,24 +104,24 @@ def make_averaging(
     else:
         averaging = _by_name(topology, scheme, tol)
     if bitwise and not averaging.is_bitwise:
+        equal = [
+            name
+            for name, one in every_averaging(topology, tol).items()
+            if one.is_bitwise
+        ]
         raise PlanError(
-            "`consensus` must be tree (or auto) for solver 'krylov' and for an ADMM "
-            "that balances mu or stops early: nodes decide by averages, which must be "
-            f"equal on all of them to the last bit; got {averaging.name!r}."
+            f"`consensus` must be {', '.join(equal)} or auto for this solver: nodes "
+            "decide by averages, which must be equal on all of them to the last bit; "
+            f"got {averaging.name!r}."
         )
     return averaging
 
 
 def _by_name(topology: Topology, scheme: str, tol: float) -> Averaging:
-    if scheme not in _BUILDERS:
-        raise PlanError(
-            f"`consensus` must be auto or one of {', '.join(_BUILDERS)}, "
-            f"got {scheme!r}."
-        )
-    averaging = _BUILDERS[scheme](topology, tol)
+    averaging: Averaging | None = AVERAGING[scheme](topology, tol)
     if averaging is None:
         warnings.warn(
-            f"consensus 'exact' would leave an error above {tol:g} on this graph of "
+            f"consensus {scheme!r} would leave an error above {tol:g} on this graph of "
             f"{topology.n_nodes} nodes; 'chebyshev' is used instead.",
             AccuracyWarning,
             stacklevel=3,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Mapping, Sequence
-from typing import NamedTuple, Protocol, TypeAlias
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from dssfn._typing import Array, NodeId
 
@@ -20,6 +20,13 @@ class Swap(NamedTuple):
 
 Rounds: TypeAlias = Generator[Swap, Letters, Array]
 """One node's side of an averaging: yields swaps, receives the letters that came."""
+
+
+Carry: TypeAlias = Callable[
+    [int, Mapping[tuple[NodeId, NodeId], Array], Collection[tuple[NodeId, NodeId]]],
+    Mapping[tuple[NodeId, NodeId], Array],
+]
+"""Swaps one round's letters with nodes elsewhere; links are (sender, receiver)."""
 
 
 class Values(Protocol):
@@ -83,25 +90,45 @@ def seconds(
 
 
 def run_rounds(
-    averaging: Averaging, values: Sequence[Array], step: int = 0
-) -> list[Array]:
-    """Let every node run its rounds, carrying the letters by hand.
+    averaging: Averaging,
+    values: Mapping[NodeId, Array],
+    step: int = 0,
+    carry: Carry | None = None,
+) -> dict[NodeId, Array]:
+    """Let some nodes run their rounds, and return their averages.
 
-    This is what a network does; `Averaging.mix` is its shortcut.
+    Parameters
+    ----------
+    averaging : Averaging
+        The scheme.
+    values : mapping
+        What each of these nodes holds.
+    step : int
+        The number of the averaging within a training.
+    carry : callable, optional
+        Swaps letters with the nodes elsewhere; called once in every round with the
+        number of the round, the letters, and the links on which others are expected.
+        Left out if all nodes are here.
     """
-    nodes = [averaging.rounds(node, value, step) for node, value in enumerate(values)]
-    results: dict[NodeId, Array] = {}
-    inboxes: list[dict[NodeId, Array] | None] = [None] * len(nodes)
-    while len(results) < len(nodes):
-        swaps: dict[NodeId, Swap] = {}
-        for i, node in enumerate(nodes):
-            try:
-                inbox = inboxes[i]
-                swaps[i] = next(node) if inbox is None else node.send(inbox)
-            except StopIteration as stop:
-                results[i] = stop.value
-        inboxes = [
-            {j: swaps[j].letters[i] for j in swaps[i].senders} if i in swaps else None
-            for i in range(len(nodes))
-        ]
-    return [results[i] for i in range(len(nodes))]
+    nodes = {i: averaging.rounds(i, value, step) for i, value in values.items()}
+    inboxes: dict[NodeId, Any] = dict.fromkeys(nodes)  # None starts a generator
+    for number in range(averaging.n_rounds):
+        swaps = {i: node.send(inboxes[i]) for i, node in nodes.items()}
+        letters = {(i, j): x for i in swaps for j, x in swaps[i].letters.items()}
+        expected = [(j, i) for i, swap in swaps.items() for j in swap.senders]
+        if carry is not None:
+            away = {link: x for link, x in letters.items() if link[1] not in nodes}
+            letters |= carry(number, away, [e for e in expected if e[0] not in nodes])
+        inboxes = {i: {} for i in nodes}
+        for sender, i in expected:
+            inboxes[i][sender] = letters[sender, i]
+    return {i: _result(node, inboxes[i]) for i, node in nodes.items()}
+
+
+def _result(rounds: Rounds, inbox: Letters) -> Array:
+    try:
+        rounds.send(inbox)
+    except StopIteration as stop:
+        mean: Array = stop.value
+        return mean
+    raise AssertionError("an averaging must end after its last round")

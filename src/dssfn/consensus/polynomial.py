@@ -20,10 +20,12 @@ from dssfn._typing import Array, NodeId
 from dssfn.consensus.base import Rounds, Swap, Values
 from dssfn.topology import Topology
 
+# `exact` ends at rounding, whatever was asked for; no scheme gets below this.
+BEST_ACCURACY = 1e-13
 EQUAL = 1e-11  # eigenvalues this near are one: symmetric graphs have many equal pairs
 
 
-class Round(NamedTuple):
+class Coefficients(NamedTuple):
     """x_{k+1} = mixed * H x_k + own * x_k + before * x_{k-1}."""
 
     mixed: float
@@ -38,7 +40,7 @@ class Polynomial:
     ----------
     topology : Topology
         The graph and its mixing matrix H.
-    plan : sequence of Round
+    plan : sequence of Coefficients
         The coefficients of every round; in each they sum to 1.
     name : str
         What reports call it.
@@ -51,7 +53,9 @@ class Polynomial:
     (10, 9.5)
     """
 
-    def __init__(self, topology: Topology, plan: Sequence[Round], name: str) -> None:
+    def __init__(
+        self, topology: Topology, plan: Sequence[Coefficients], name: str
+    ) -> None:
         self.topology = topology
         self.plan = plan
         self.name = name
@@ -143,7 +147,7 @@ class Gossip(Polynomial):
         return p
 
 
-class _Same(Sequence[Round]):
+class _Same(Sequence[Coefficients]):
     """The same round again and again."""
 
     def __init__(self, n_rounds: int) -> None:
@@ -154,7 +158,12 @@ class _Same(Sequence[Round]):
 
     def __getitem__(self, index: Any) -> Any:
         self._range[index]  # an IndexError ends a loop
-        return Round(1.0)
+        return Coefficients(1.0)
+
+
+def gossip(topology: Topology, tol: float) -> Gossip:
+    """The paper's averaging with as many rounds as an accuracy takes."""
+    return Gossip(topology, gossip_rounds(topology, tol))
 
 
 def gossip_rounds(topology: Topology, tol: float) -> int:
@@ -182,12 +191,12 @@ def chebyshev(topology: Topology, tol: float) -> Polynomial:
     centre, half = (high + low) / 2, max((high - low) / 2, EQUAL)
     outside = (1 - centre) / half  # where 1 lies; beyond the interval [-1, 1]
     n_rounds = max(1, math.ceil(math.acosh(1 / tol) / math.acosh(outside)))
-    plan = [Round(1 / (half * outside), -centre / (half * outside))]
+    plan = [Coefficients(1 / (half * outside), -centre / (half * outside))]
     ratio = 1 / outside  # T_{k-1} / T_k at `outside`, which itself would overflow
     for _ in range(n_rounds - 1):
         following = 1 / (2 * outside - ratio)  # T_k / T_{k+1}
         mixed = 2 * following / half
-        plan.append(Round(mixed, -mixed * centre, -following * ratio))
+        plan.append(Coefficients(mixed, -mixed * centre, -following * ratio))
         ratio = following
     return Polynomial(topology, plan, "chebyshev")
 
@@ -200,8 +209,14 @@ def exact(topology: Topology) -> Polynomial:
     small.
     """
     zeros = _leja_order(_distinct(topology.eigenvalues[1:]))
-    plan = [Round(1 / (1 - zero), -zero / (1 - zero)) for zero in zeros]
+    plan = [Coefficients(1 / (1 - zero), -zero / (1 - zero)) for zero in zeros]
     return Polynomial(topology, plan, "exact")
+
+
+def exact_if_accurate(topology: Topology, tol: float) -> Polynomial | None:
+    """The exact polynomial, unless rounding would cost more than the accuracy."""
+    best = exact(topology)
+    return best if best.residual <= max(tol, BEST_ACCURACY) else None
 
 
 def _distinct(values: Array) -> Array:

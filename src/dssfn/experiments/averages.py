@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
-import numpy as np
-
-from dssfn._typing import Array, Program
+from dssfn._typing import Array
 from dssfn.consensus import Averaging
+from dssfn.lockstep import Workers
 from dssfn.network import CHUNK
+from dssfn.programs import Program
 from dssfn.shard import Samples
-from dssfn.simulator import Traffic
+from dssfn.simulator import Traffic, run_programs
 from dssfn.training import agree_scaling
 
 Result = TypeVar("Result")
@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 def average_together(
     programs: Sequence[Program[Result]], averaging: Averaging, traffic: Traffic
 ) -> list[Result]:
-    """Answer all programs, which yield arrays alone, until they return.
+    """Run one program per node until they return, and charge what they send.
 
     Parameters
     ----------
@@ -33,10 +33,12 @@ def average_together(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from dssfn.consensus import Tree
+    >>> from dssfn.programs import Message
     >>> from dssfn.topology import build_topology
     >>> def program(value):
-    ...     mean = yield np.array([value])
+    ...     mean = yield Message.of(np.array([value]))
     ...     return float(mean[0])
     >>> traffic = Traffic()
     >>> tree = Tree(build_topology("circular", 4))
@@ -45,22 +47,13 @@ def average_together(
     >>> traffic.bytes_total  # six letters of one number
     48
     """
-    replies: Sequence[Any] = [None] * len(programs)
-    step, results = 0, list[Result]()
-    while not results:
-        values: list[Array] = []
-        for program, reply in zip(programs, replies, strict=True):
-            try:
-                wanted = program.send(reply)
-                assert isinstance(wanted, np.ndarray)
-                values.append(wanted)
-            except StopIteration as stop:
-                results.append(stop.value)
-        if values:
-            traffic.add(averaging, values[0].size)
-            replies = list(averaging.mix(values, step))
-            step += 1
-    return results
+    with Workers(len(programs)) as workers:
+        return run_programs(
+            programs,
+            averaging,
+            workers,
+            on_message=lambda message: traffic.add(averaging, message.size),
+        )
 
 
 def scaling_of(

@@ -44,7 +44,7 @@ from dssfn.rows import Figures, Key, Task
 from dssfn.runs import Experiment, divided, make_plan
 from dssfn.shard import Shard
 from dssfn.simulator import Simulation, Traffic, simulate
-from dssfn.solvers import gram_size
+from dssfn.solvers.gram import Gram
 from dssfn.topology import build_topology
 
 EXPERIMENT = "communication"
@@ -236,7 +236,8 @@ def paper_ratio(plan: Plan, result: Simulation, n_iter: int) -> float:
     """
     Q, n = plan.n_outputs, plan.n_units
     hidden = [record.iterations for record in result.history[1:]]
-    K = gram_size(Q, n) / (Q * n) if plan.solver == "gram" else float(np.mean(hidden))
+    at_once = Gram().message_size(Q, n) / (Q * n)
+    K = at_once if plan.solver == "gram" else float(np.mean(hidden))
     return n * n_iter / (Q * K)
 
 

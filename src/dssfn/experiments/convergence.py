@@ -20,11 +20,11 @@ from dssfn.experiments.setting import data_of, ring, settings_of, size_of
 from dssfn.features import Features
 from dssfn.network import Network
 from dssfn.problem import LayerShare
+from dssfn.programs import Message
 from dssfn.rows import Figures, Key, Task
 from dssfn.runs import Experiment, divided, make_plan
 from dssfn.shard import Pooled
 from dssfn.simulator import simulate
-from dssfn.training import Message
 
 EXPERIMENT = "convergence"
 SETS, QUICK_SETS = ("satimage", "letter", "mnist"), ("satimage",)

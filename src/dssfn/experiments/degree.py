@@ -98,6 +98,6 @@ def _measured(averaging: Averaging, shape: tuple[int, int]) -> float:
     times = []
     for _ in range(REPEATS):
         start = time.perf_counter()
-        run_rounds(averaging, values)
+        run_rounds(averaging, dict(enumerate(values)))
         times.append(time.perf_counter() - start)
     return statistics.median(times)

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from dssfn._typing import Array, Program
+from dssfn._typing import Array
+from dssfn.programs import Message, Program
 
 COLUMNS = 1024  # samples in a pass: long enough for BLAS, short for memory
 
@@ -197,9 +198,9 @@ def descend(
     """
     weights = weights.copy()
     for _ in range(n_iter):
-        mean = yield cost_and_gradient(shape, weights, *samples)
+        mean = yield Message.of(cost_and_gradient(shape, weights, *samples))
         weights += step(mean[:-1] / mean_samples)
-    yield cost_and_gradient(shape, weights, *samples)[-1:]
+    yield Message.of(cost_and_gradient(shape, weights, *samples)[-1:])
     return weights
 
 
@@ -210,12 +211,9 @@ def costs_in_one_place(
 
     Not finite once the steps were too large.
     """
-    n_samples = samples[0].shape[1]
-    program = descend(
-        shape, weights, step, samples, mean_samples=n_samples, n_iter=n_iter
-    )
-    wanted: Any = None
+    weights, n_samples = weights.copy(), samples[0].shape[1]
     for _ in range(n_iter + 1):
         with np.errstate(all="ignore"):
-            wanted = program.send(wanted)
-        yield float(wanted[-1])
+            values = cost_and_gradient(shape, weights, *samples)
+            yield float(values[-1])
+            weights += step(values[:-1] / n_samples)

@@ -25,7 +25,7 @@ from dssfn.node.agreement import Assembly
 from dssfn.node.checkpoint import Checkpoints
 from dssfn.planning import settle
 from dssfn.shard import Samples
-from dssfn.solvers import gram_size
+from dssfn.solvers import solver_of
 from dssfn.topology import Topology
 from dssfn.training import LayerRecord, Progress, train_node
 from dssfn.transports.grpc import (
@@ -39,6 +39,8 @@ from dssfn.transports.grpc import (
 )
 
 log = logging.getLogger("dssfn.node")
+
+RIDERS = 16  # numbers that may ride along with a layer's first message: four do
 
 # Deadlines that a node which is started with all layers waits for others, who may need
 # it or may have finished long ago.
@@ -114,7 +116,13 @@ def largest_letter(plan: Plan) -> int:
     units = [plan.inputs_of(layer) for layer in range(plan.n_layers + 1)]
     whole_model = Q * sum(units) + 2 * plan.n_features
     # The nodes compare their models by their lowest and highest numbers.
-    largest = max(gram_size(Q, max(units)) + 16, 2 * whole_model)
+    largest = max(
+        *(
+            solver_of(plan, layer).largest_message(Q, n) + RIDERS
+            for layer, n in enumerate(units)
+        ),
+        2 * whole_model,
+    )
     if largest > LARGEST_SIZE:
         raise PlanError(
             f"`width`: a message would have {largest} numbers, and gRPC carries "

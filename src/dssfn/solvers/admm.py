@@ -9,46 +9,41 @@ nodes decide on agreed numbers, so these must be equal on all nodes to the last 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
-from dssfn._typing import Array, Program
+from dssfn._typing import Array
 from dssfn.ball import TINY, project_ball, squared_norm
+from dssfn.config import Plan
+from dssfn.network import lossless_flow
 from dssfn.problem import LayerShare
+from dssfn.programs import Message, Program
 
 # Of 1, 0.3, 0.1, .. 0.003 the one that left the smallest gap to the optimal cost over
 # digits, satimage and vowel, raw and standardised, K = 100.
 SHARE = 0.3
 
+N_RESIDUALS = 3  # numbers that the residuals are made of
+
 # mu changes by this factor when one residual is more than ten times the other.
 FACTOR, APART = 2.0, 10.0
 
 
-def consensus_admm(
-    local: LayerShare,
-    *,
-    radius: float,
-    n_iter: int,
-    mu: float | None,
-    start: Array | None = None,
-    relaxation: float = 1.0,
-    balance: bool = False,
-    stop: float | None = None,
-) -> Program[Array]:
-    """Solve one layer over the network; yields what must be averaged.
+@dataclass(frozen=True, slots=True)
+class Admm:
+    """Consensus ADMM: every iteration averages a Q x n matrix.
 
     Parameters
     ----------
-    local : LayerShare
-        This node's share.
-    radius : float
-        Largest Frobenius norm of the solution.
     n_iter : int
         K, or with `stop` the most iterations.
-    mu : float or None
-        The Lagrangian parameter. None: the nodes agree on one first.
-    start : array of shape (Q, n), optional
-        Where to start instead of at zero.
+    mu : float, optional
+        The Lagrangian parameter. Left out, the nodes agree on one first.
+    from_lossless : bool
+        Start at the lossless-flow point instead of at zero.
     relaxation : float
         Above 1 the O-update goes beyond its minimiser; below 2 it converges.
     balance : bool
@@ -56,49 +51,91 @@ def consensus_admm(
         eigen-decomposition instead of a Cholesky factor, and then changes are free.
     stop : float, optional
         End when both residuals are below this, relative to what they are made of.
-
-    Returns
-    -------
-    array of shape (Q, n)
-        Z, the agreed solution.
     """
-    if mu is None:
-        mu = yield from agree_mu(local)
-    factors = local.spectral() if balance else local.proximal
-    solve = factors(mu)
-    Z: Array = np.zeros(local.shape)  # (Q, n) the agreed solution
-    Lam = np.zeros_like(Z)  # (Q, n) scaled dual, private to this node
-    if start is not None:
-        Z = start
-        Lam = mu * (local.cross() - local.operator()(Z.T).T)  # so that O = Z at first
-    watching = balance or stop is not None
-    sizes = np.zeros(3 if watching else 0)  # what this node adds to the residuals
-    change = 0.0
-    for k in range(n_iter):
-        O = solve(Z - Lam)  # O-update
-        mixed = O if relaxation == 1 else relaxation * O + (1 - relaxation) * Z
-        reply = yield _joined(mixed + Lam, sizes)  # the only thing that leaves the node
-        mean, agreed = reply.ravel()[: Z.size].reshape(Z.shape), reply.ravel()[Z.size :]
-        before, Z = Z, project_ball(mean, radius)  # Z-update, equal up to gossip error
-        Lam = Lam + mixed - Z  # dual update
-        if not watching:
-            continue
-        if k > 0:
-            primal, dual = _residuals(agreed, change)
-            if stop is not None and max(primal, dual) <= stop:
-                break
-            # Only in the first half: a mu that never rests need not converge.
-            if balance and 2 * k < n_iter:
-                scale = _imbalance(primal, dual)
-                mu, Lam = mu * scale, Lam * scale
-                solve = factors(mu) if scale != 1 else solve
-        change = squared_norm(Z - before)
-        sizes = np.array([squared_norm(O - Z), squared_norm(O), squared_norm(Lam)])
-    return Z
+
+    n_iter: int = 100
+    mu: float | None = None
+    from_lossless: bool = False
+    relaxation: float = 1.0
+    balance: bool = False
+    stop: float | None = None
+
+    @classmethod
+    def of_plan(cls, plan: Plan, layer: int, before: Sequence[int] = ()) -> Self:
+        """Return the solver of a layer; layer 0 always starts at zero."""
+        return cls(
+            n_iter=plan.n_iter,
+            mu=plan.mu(layer),
+            from_lossless=plan.warm_start and layer > 0,
+            relaxation=plan.relaxation,
+            balance=plan.balance_mu,
+            stop=plan.residual_tol,
+        )
+
+    @property
+    def needs_equal_bits(self) -> bool:
+        """Whether nodes decide by their residuals."""
+        return self.balance or self.stop is not None
+
+    def message_size(self, Q: int, n: int) -> int:
+        """Return the size of the output matrix."""
+        return Q * n
+
+    def largest_message(self, Q: int, n: int) -> int:
+        """Return the size of the output matrix with what the residuals are made of."""
+        return Q * n + N_RESIDUALS
+
+    def program(self, share: LayerShare, radius: float) -> Program[Array]:
+        """Iterate; the result is Z, the agreed solution."""
+        mu = self.mu
+        if mu is None:
+            mu = yield from agree_mu(share)
+        factors = share.spectral() if self.balance else share.proximal
+        solve = factors(mu)
+        Z: Array = np.zeros(share.shape)  # (Q, n) the agreed solution
+        Lam = np.zeros_like(Z)  # (Q, n) scaled dual, private to this node
+        if self.from_lossless:
+            Z = lossless_flow(*share.shape)
+            Lam = mu * (share.cross() - share.operator()(Z.T).T)  # so that O = Z first
+        watching = self.needs_equal_bits
+        # What this node adds to the residuals.
+        sizes = np.zeros(N_RESIDUALS if watching else 0)
+        change = 0.0
+        for k in range(self.n_iter):
+            O = solve(Z - Lam)  # O-update
+            mixed = _relaxed(O, Z, self.relaxation)
+            reply = yield Message.of(_joined(mixed + Lam, sizes))
+            mean, agreed = _split(reply, Z.shape)
+            before, Z = Z, project_ball(mean, radius)  # Z-update
+            Lam = Lam + mixed - Z  # dual update
+            if not watching:
+                continue
+            if k > 0:
+                primal, dual = _residuals(agreed, change)
+                if self.stop is not None and max(primal, dual) <= self.stop:
+                    break
+                # Only in the first half: a mu that never rests need not converge.
+                if self.balance and 2 * k < self.n_iter:
+                    scale = _imbalance(primal, dual)
+                    mu, Lam = mu * scale, Lam * scale
+                    solve = factors(mu) if scale != 1 else solve
+            change = squared_norm(Z - before)
+            sizes = np.array([squared_norm(O - Z), squared_norm(O), squared_norm(Lam)])
+        return Z
+
+
+def _relaxed(O: Array, Z: Array, relaxation: float) -> Array:
+    return O if relaxation == 1 else relaxation * O + (1 - relaxation) * Z
 
 
 def _joined(values: Array, sizes: Array) -> Array:
     return np.concatenate([values.ravel(), sizes]) if sizes.size else values
+
+
+def _split(reply: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
+    """Undo `_joined` for the average."""
+    flat, size = reply.ravel(), math.prod(shape)
+    return flat[:size].reshape(shape), flat[size:]
 
 
 def _imbalance(primal: float, dual: float) -> float:
@@ -117,8 +154,8 @@ def _residuals(sizes: Array, change: float) -> tuple[float, float]:
     )
 
 
-def agree_mu(local: LayerShare) -> Program[float]:
-    """A mu that suits the features' scale: 1/mu is SHARE of G_m's mean eigenvalue."""
-    trace = yield np.array([local.trace()])
-    mean_eigenvalue = float(trace[0]) / local.shape[1]
+def agree_mu(share: LayerShare) -> Program[float]:
+    """Agree on a mu that suits the features: 1/mu is SHARE of G_m's mean eigenvalue."""
+    trace = yield Message.of(np.array([share.trace()]))
+    mean_eigenvalue = float(trace[0]) / share.shape[1]
     return 1 / (SHARE * mean_eigenvalue) if mean_eigenvalue > 0 else 1.0

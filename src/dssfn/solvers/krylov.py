@@ -14,57 +14,77 @@ that are equal on all nodes, as `tree` gives them.
 
 from __future__ import annotations
 
+import math
+import operator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from scipy.linalg import qr
 
-from dssfn._typing import Agreed, Array, Program
+from dssfn._typing import Array
 from dssfn.ball import EPS, TINY, solve_ball, squared_norm
+from dssfn.config import Plan
 from dssfn.problem import LayerShare
-from dssfn.solvers.gram import consensus_gram
+from dssfn.programs import Agreed, Message, Program
+from dssfn.solvers.gram import Gram
 
 NOTHING_NEW = 1e-13  # a column is dropped when orthogonalising leaves less of it
 
 
-def consensus_krylov(
-    local: LayerShare,
-    *,
-    radius: float,
-    accuracy: float,
-    patience: int | None = None,
-) -> Program[Array]:
-    """Solve one layer over the network; yields at most Q n numbers per iteration.
+@dataclass(frozen=True, slots=True)
+class Krylov:
+    """Block Krylov iterations, each with one averaging of at most Q n numbers.
 
     Parameters
     ----------
-    local : LayerShare
-        This node's share.
-    radius : float
-        Largest Frobenius norm of the solution.
     accuracy : float
         Stop when the solution is proved to be this near, relative to its norm.
     patience : int, optional
         After this many averagings agree on the Gram matrix instead, which takes one
-        more: where the data are ill-conditioned the space must grow very large.
-
-    Returns
-    -------
-    array of shape (Q, n)
+        more: where the data are ill-conditioned the space must grow very large. 0 does
+        so at once.
     """
-    if patience == 0:
-        return (yield from consensus_gram(local, radius=radius))
-    C = yield local.cross()
-    space: Space = yield Agreed(_first_space, (C, radius, accuracy))
-    gram = local.operator()
-    n_averagings = 1
-    while not space.is_done:
-        if n_averagings == patience:
-            return (yield from consensus_gram(local, radius=radius))
-        n_averagings += 1
-        image = yield gram(space.block)
-        space = yield Agreed(_extend, (space, image))
-    return space.O
+
+    accuracy: float = 1e-8
+    patience: int | None = None
+
+    needs_equal_bits = True
+
+    @classmethod
+    def of_plan(cls, plan: Plan, layer: int, before: Sequence[int] = ()) -> Self:
+        """Return the solver of a layer.
+
+        Once a layer has lost patience, all later ones do so at once.
+        """
+        limits = (plan.patience(k) or math.inf for k in range(len(before)))
+        lost = any(map(operator.gt, before, limits))
+        return cls(plan.accuracy, 0 if lost else plan.patience(layer))
+
+    def message_size(self, Q: int, n: int) -> int:
+        """Return the size of C, and of G times a block of Q columns."""
+        return Q * n
+
+    def largest_message(self, Q: int, n: int) -> int:
+        """Return the size of the Gram matrix and C, should patience be lost."""
+        return Gram().message_size(Q, n)
+
+    def program(self, share: LayerShare, radius: float) -> Program[Array]:
+        """Extend the space until the solution in it is near enough."""
+        if self.patience == 0:
+            return (yield from Gram().program(share, radius))
+        C = yield Message.of(share.cross())
+        space: Space = yield Agreed(_first_space, (C, radius, self.accuracy))
+        gram = share.operator()
+        n_averagings = 1
+        while not space.is_done:
+            if n_averagings == self.patience:
+                return (yield from Gram().program(share, radius))
+            n_averagings += 1
+            image = yield Message.of(gram(space.block))
+            space = yield Agreed(_extend, (space, image))
+        return space.O
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +96,7 @@ class Space:
     C : array of shape (Q, n)
         The mean of T Y^T.
     radius, accuracy : float
-        As in `consensus_krylov`.
+        The largest norm of O, and how near O must be to the optimum.
     V, W : arrays of shape (n, k)
         Orthonormal columns, and G V.
     block : array of shape (n, b)
