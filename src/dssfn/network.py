@@ -21,7 +21,7 @@ from dssfn.errors import DataError
 CHUNK = 4096  # columns in a forward pass: long enough for BLAS, short for memory
 LARGEST = 1e150  # in units of the training data's spread; squares overflow beyond
 # Sums over many samples and nodes are not exact to the last bit.
-ROUNDING = 1000 * float(np.finfo(float).eps)
+SUMMATION_ERROR = 1000 * float(np.finfo(float).eps)
 
 
 @lru_cache(maxsize=2)  # nodes in one process walk through the layers together
@@ -111,7 +111,7 @@ def standardise(X: Array, shift: Array, scale: Array) -> Array:
     of the first layer would blow up to full size, differently on every node.
     """
     Y: Array = (X - shift[:, None]) / scale[:, None]
-    noise = ROUNDING * (1 + np.abs(shift) / scale)
+    noise = SUMMATION_ERROR * (1 + np.abs(shift) / scale)
     Y[np.abs(Y) <= noise[:, None]] = 0.0
     return Y
 

@@ -23,7 +23,7 @@ from dssfn._typing import Array
 from dssfn.config import Plan
 from dssfn.errors import DataError
 from dssfn.features import Features
-from dssfn.network import ROUNDING, Network
+from dssfn.network import SUMMATION_ERROR, Network
 from dssfn.programs import INPUTS, Agreed, Message, Program
 from dssfn.shard import Samples
 from dssfn.solvers import solver_of
@@ -214,7 +214,7 @@ def agree_scaling(
     scale = np.sqrt(np.maximum(squares - rest**2, 0.0))
     # Samples and their number are averaged with the same weights, so the mean of a
     # feature that is constant on all nodes is exact, however rough the averages.
-    constant = scale <= ROUNDING * np.abs(shift)
+    constant = scale <= SUMMATION_ERROR * np.abs(shift)
     scaling = np.concatenate([shift, np.where(constant, 1.0, scale)])
     agreed = yield Message.of(scaling)
     return agreed[: len(shift)], agreed[len(shift) :]
