@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dssfn.errors import InputError
-from dssfn.report.words import power
+from dssfn.report.numbers import power
 
 try:
     import matplotlib

@@ -30,7 +30,7 @@ from dssfn.report.canvas import (
 )
 from dssfn.report.layout import positions
 from dssfn.report.matrices import draw_confusion, draw_held
-from dssfn.report.words import (
+from dssfn.report.numbers import (
     amount,
     count,
     percent,

@@ -22,7 +22,7 @@ from dssfn.report.canvas import (
     finish,
     new_axes,
 )
-from dssfn.report.words import clean, count, plural
+from dssfn.report.numbers import clean, count, plural
 
 Counts = NDArray[np.int64]
 

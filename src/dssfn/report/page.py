@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from dssfn.report import tables
-from dssfn.report.blocks import Pictures, figure, section, table_card, whole_page
-from dssfn.report.words import clean, count, plural
+from dssfn.report.html import Pictures, figure, section, table_card, whole_page
+from dssfn.report.numbers import clean, count, plural
 
 Result = Mapping[str, Any]
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dssfn.report.blocks import Headline
-from dssfn.report.table import Table
-from dssfn.report.words import (
+from dssfn.report.html import Headline
+from dssfn.report.numbers import (
     amount,
     brief,
     clean,
@@ -20,6 +19,7 @@ from dssfn.report.words import (
     size,
     small,
 )
+from dssfn.report.table import Table
 
 Result = Mapping[str, Any]
 MOST_CONFUSIONS = 8

@@ -35,7 +35,7 @@ from dssfn.report.evidence.select import (
     where,
 )
 from dssfn.report.evidence.tables import METHODS, SCHEMES, SETTINGS
-from dssfn.report.words import amount, decibel, percent, small
+from dssfn.report.numbers import amount, decibel, percent, small
 from dssfn.rows import Row
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from dssfn.report.blocks import Headline
 from dssfn.report.evidence.select import (
     averagings_of_both,
     best_of,
@@ -19,7 +18,8 @@ from dssfn.report.evidence.select import (
     where,
 )
 from dssfn.report.evidence.tables import METHODS, place
-from dssfn.report.words import count, decibel, digits, plural, small
+from dssfn.report.html import Headline
+from dssfn.report.numbers import count, decibel, digits, plural, small
 from dssfn.rows import Row
 
 AS_PUBLISHED = "as published"

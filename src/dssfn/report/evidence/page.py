@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dssfn.report.blocks import Card, Pictures, figure, section, table_card, whole_page
 from dssfn.report.evidence.findings import ABOUT, headlines
 from dssfn.report.evidence.select import file_name, grouped, is_quick, where
 from dssfn.report.evidence.tables import QUICK, TABLES
+from dssfn.report.html import Card, Pictures, figure, section, table_card, whole_page
+from dssfn.report.numbers import seconds
 from dssfn.report.table import Table
-from dssfn.report.words import seconds
 from dssfn.rows import Row
 
 TITLES = {

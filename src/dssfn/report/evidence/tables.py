@@ -16,8 +16,8 @@ from dssfn.report.evidence.select import (
     reached,
     where,
 )
+from dssfn.report.numbers import count, digits
 from dssfn.report.table import Table
-from dssfn.report.words import count, digits
 from dssfn.rows import Row
 
 SETTINGS = {
