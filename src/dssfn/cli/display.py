@@ -12,6 +12,7 @@ from rich.table import Table
 
 from dssfn.cli.outcome import notes, print_json, screen, show_lines
 from dssfn.cli.outfolder import MODEL_FILE
+from dssfn.report.numbers import size
 from dssfn.runs import OnLayer, Outcome
 from dssfn.simulator import Traffic
 from dssfn.training import LayerRecord
@@ -99,7 +100,7 @@ def show_summary(figures: dict[str, Any]) -> None:
             "message size, summed over rounds",
             f"{traffic['scalars_per_node']:,} numbers",
         ),
-        ("sent over all links", readable_bytes(traffic["bytes_total"])),
+        ("sent over all links", size(traffic["bytes_total"], gap=" ")),
         ("nodes differ by at most", f"{equal['node_spread']:.1e}"),
     ]
     if "central_difference" in equal:
@@ -123,16 +124,3 @@ def show_pairs(rows: list[tuple[str, str]]) -> None:
     for name, value in rows:
         table.add_row(name, value)
     screen.print(table)
-
-
-def readable_bytes(count: float) -> str:
-    """A size with a unit that fits.
-
-    >>> readable_bytes(12_300_000)
-    '12.3 MB'
-    """
-    for unit in ("B", "kB", "MB", "GB"):
-        if count < 1000:
-            return f"{count:.3g} {unit}"
-        count /= 1000
-    return f"{count:.3g} TB"

@@ -17,7 +17,7 @@ from rich.table import Table as Grid
 from dssfn._atomic import write_atomically
 from dssfn._plain_text import printable
 from dssfn.calibration import probabilities
-from dssfn.cli.display import readable_bytes, show_pairs
+from dssfn.cli.display import show_pairs
 from dssfn.cli.options import Json
 from dssfn.cli.outcome import print_json, screen, to_json
 from dssfn.datasets import read_labelled, read_table
@@ -25,6 +25,7 @@ from dssfn.datasets.arrays import Source
 from dssfn.errors import InputError
 from dssfn.modelfile import load_network
 from dssfn.network import Network
+from dssfn.report.numbers import size
 from dssfn.shard import class_codes
 
 MOST_CLASSES_SHOWN = 12
@@ -124,9 +125,9 @@ def info(model: ModelArgument, json: Json = False) -> None:
     network = load_network(model)
     settings: dict[str, Any] = msgspec.to_builtins(network.plan)
     learned = sum(O.size for O in network.outputs)
-    size = model.stat().st_size
+    n_bytes = model.stat().st_size
     if json:
-        print_json({**settings, "learned_numbers": learned, "file_bytes": size})
+        print_json({**settings, "learned_numbers": learned, "file_bytes": n_bytes})
         return
     plan = network.plan
     shown = ", ".join(map(str, plan.classes[:MOST_CLASSES_SHOWN]))
@@ -138,7 +139,7 @@ def info(model: ModelArgument, json: Json = False) -> None:
     }
     show_pairs(
         [
-            ("file", f"{model}, {readable_bytes(size)}"),
+            ("file", f"{model}, {size(n_bytes, gap=' ')}"),
             ("classes", shown + (f" and {more} more" if more > 0 else "")),
             ("features", _features(plan.n_features, plan.feature_names)),
             ("learned numbers", f"{learned:,}"),

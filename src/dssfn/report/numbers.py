@@ -1,4 +1,4 @@
-"""Numbers and labels as a person reads them."""
+"""Numbers, units and labels as a person reads them."""
 
 from __future__ import annotations
 
@@ -106,14 +106,14 @@ def unit_of(n_bytes: float) -> tuple[str, int]:
     return units[step], 1000**step
 
 
-def size(n_bytes: float) -> str:
-    """A size with the unit that fits.
+def size(n_bytes: float, gap: str = _NARROW) -> str:
+    """A size with the unit that fits; terminals take a plain space as the gap.
 
-    >>> size(220_752_000)
-    '221\u202fMB'
+    >>> size(220_752_000), size(12_300_000, gap=" ")
+    ('221\u202fMB', '12.3 MB')
     """
     unit, step = unit_of(n_bytes)
-    return f"{digits(n_bytes / step)}{_NARROW}{unit}"
+    return f"{digits(n_bytes / step)}{gap}{unit}"
 
 
 def digits(value: float) -> str:
