@@ -28,9 +28,10 @@ from dssfn.errors import DataError
 from dssfn.experiments import table2
 from dssfn.network import inputs, next_features, random_matrix
 from dssfn.presets import resolve
-from dssfn.rows import RowFile, run_sweep
+from dssfn.rows import RowFile
 from dssfn.shard import divide
 from dssfn.simulator import simulate
+from dssfn.sweeps import run_sweep
 from dssfn.topology import build_topology
 
 RING = ["--nodes", "20", "--degree", "4"]
@@ -263,7 +264,7 @@ def accuracy() -> Iterator[Claim]:
     run_sweep(tasks, file)
     for name, least in wanted.items():
         keys = [task.key for task in tasks if task.key["data"] == name]
-        found = [row.figures["test_accuracy"] for row in file if row.key in keys]
+        found = [row.metrics["test_accuracy"] for row in file if row.key in keys]
         command = f"dssfn reproduce table2 --data {name}"
         mean = 100 * statistics.mean(found)
         yield at_least(f"{name}: test %, mean of 5 seeds", mean, least, command)

@@ -2,48 +2,40 @@ import json
 
 import pytest
 
-from dssfn.rows import RowFile, Task, run_sweep
+from dssfn.errors import DataError
+from dssfn.rows import Row, RowFile
+
+ROW = Row("degree", {"degree": 4, "quick": False}, {"rounds": 65}, 0.5, {"dssfn": "0"})
 
 
 @pytest.fixture
 def file(tmp_path):
-    return RowFile(tmp_path / "deep" / "rows.jsonl")
+    return RowFile(tmp_path / "rows.jsonl")
 
 
-def _tasks(n, made):
-    def task(k):
-        return Task("count", {"k": k}, lambda: made.append(k) or {"square": k * k})
-
-    return [task(k) for k in range(n)]
+def test_a_row_that_was_written_is_read_again(file):
+    file.add(ROW)
+    assert list(file) == [ROW]
 
 
-def test_a_sweep_makes_every_row_once(file):
-    made = []
-    run_sweep(_tasks(3, made), file)
-    run_sweep(_tasks(5, made), file)
-    assert made == [0, 1, 2, 3, 4]
-    assert [row.figures["square"] for row in file] == [0, 1, 4, 9, 16]
+def test_the_names_in_the_file_stay_as_users_parse_them(file):
+    file.add(ROW)
+    fields = json.loads(file.path.read_text())
+    assert list(fields) == ["experiment", "key", "figures", "seconds", "made_by"]
+    assert fields["figures"] == {"rounds": 65}
 
 
-def test_a_sweep_that_was_killed_while_writing_goes_on(file):
-    made = []
-    run_sweep(_tasks(3, made), file)
-    whole = file.path.read_bytes()
-    file.path.write_bytes(whole[:-20])
-    run_sweep(_tasks(4, made), file)
-    assert made == [0, 1, 2, 2, 3]
-    assert [row.key["k"] for row in file] == [0, 1, 2, 3]
+@pytest.mark.parametrize("line", ['{"data": "iris"}', "5", '{"experiment": 1}'])
+def test_a_line_that_is_no_row_is_refused_with_the_way_out(file, line):
+    file.path.write_text(line + "\n")
+    with pytest.raises(DataError, match="Choose another folder"):
+        list(file)
 
 
-def test_a_row_tells_how_it_was_made(file):
-    run_sweep(_tasks(1, []), file)
-    (row,) = file
-    assert {"dssfn", "numpy", "python", "machine"} <= set(row.made_by)
-    assert row.seconds >= 0
-    assert json.loads(file.path.read_text())["key"] == {"k": 0}
-
-
-def test_a_figure_that_is_no_number_is_an_error(file):
-    with pytest.raises(ValueError, match="JSON compliant"):
-        run_sweep([Task("bad", {}, lambda: {"x": float("nan")})], file)
+def test_half_a_line_is_passed_over(file):
+    file.add(ROW)
+    whole = file.path.read_text()
+    file.path.write_text(whole[:-9])
     assert list(file) == []
+    file.add(ROW)
+    assert list(file) == [ROW]

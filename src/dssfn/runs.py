@@ -18,7 +18,7 @@ from dssfn.datasets import Dataset, ShardFiles, partition
 from dssfn.datasets.arrays import Source
 from dssfn.errors import DataError
 from dssfn.network import CHUNK, Network
-from dssfn.rows import made_by
+from dssfn.provenance import made_by
 from dssfn.run_details import confusion_of, graph_of, held_by
 from dssfn.shard import Pooled, Samples, Shard, class_codes, divide, one_hot
 from dssfn.simulator import Simulation, Traffic, simulate

@@ -173,13 +173,13 @@ def test_what_a_split_costs_is_said(rows):
 def test_curves_that_depend_on_the_split_are_not_called_the_same(rows):
     some = where(rows, "comparison")
     changed = where(some, "comparison", method="dssfn", split="by-class")[0]
-    changed.figures["predictions_sha256"] = "other"
-    changed.figures["prediction_agreement"] = 0.5
+    changed.metrics["predictions_sha256"] = "other"
+    changed.metrics["prediction_agreement"] = 0.5
     try:
         told = ABOUT["comparison"](some)[1]
     finally:
-        changed.figures["predictions_sha256"] = "same"
-        changed.figures["prediction_agreement"] = 1.0
+        changed.metrics["predictions_sha256"] = "same"
+        changed.metrics["prediction_agreement"] = 1.0
     assert "differ between the splits" in told
     assert "at least 50 %" in told
 
@@ -200,7 +200,7 @@ def test_descent_that_was_stopped_gives_a_lower_bound(rows):
     (paper,) = where(rows, "communication", scheme="paper")
     assert "eta is 20; the formula" in ABOUT["communication"]([paper])[1]
     assert "order of thousands" in ABOUT["communication"]([paper])[1]
-    figures = paper.figures | {"reached": False}
+    figures = paper.metrics | {"reached": False}
     stopped = row("communication", paper.key, figures)
     told = ABOUT["communication"]([stopped])[1]
     assert "needs more than 2 iterations, so eta is more than 20" in told
@@ -229,7 +229,7 @@ def test_a_sweep_that_was_stopped_anywhere_can_be_looked_at(rows, experiment):
 
 def test_a_second_set_of_the_degrees_may_be_half_done(rows):
     some = where(rows, "degree")
-    more = [row("degree", one.key | {"data": "mnist"}, one.figures) for one in some[:3]]
+    more = [row("degree", one.key | {"data": "mnist"}, one.metrics) for one in some[:3]]
     for made in (some + more[:1], some + more):
         drawings = draw_evidence(made)
         assert make_evidence_page(made, drawings).count("<figure ") == len(drawings)

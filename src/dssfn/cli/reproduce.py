@@ -34,7 +34,8 @@ from dssfn.experiments import (
 )
 from dssfn.hints import unknown
 from dssfn.report.evidence.tables import tables_of
-from dssfn.rows import Row, RowFile, Task, run_sweep
+from dssfn.rows import Row, RowFile
+from dssfn.sweeps import Task, run_sweep
 
 EXPERIMENTS: dict[str, ModuleType] = {
     "table2": table2,
@@ -116,7 +117,7 @@ def reproduce(
 def _show(rows: list[Row], out: Path, *, as_json: bool) -> None:
     """Print the rows as JSON, or as tables with what was written."""
     if as_json:
-        print_json([{"key": row.key, "figures": row.figures} for row in rows])
+        print_json([{"key": row.key, "figures": row.metrics} for row in rows])
         return
     print("\n".join(table.markdown() for table in tables_of(rows).values()))
     for path in (out / name for name in _WRITTEN):

@@ -40,11 +40,12 @@ from dssfn.experiments.gradient import (
 from dssfn.network import inputs
 from dssfn.planning import settle
 from dssfn.presets import paper_mu, resolve
-from dssfn.rows import Figures, Key, Task
+from dssfn.rows import Key, Metrics
 from dssfn.runs import Experiment, divided, make_plan
 from dssfn.shard import Shard
 from dssfn.simulator import Simulation, Traffic, simulate
 from dssfn.solvers.gram import Gram
+from dssfn.sweeps import Task
 from dssfn.topology import build_topology
 
 EXPERIMENT = "communication"
@@ -170,7 +171,7 @@ def tasks(
 
 def figures(
     setting: Setting, scheme: str, seed: int, data_dir: Path | None = None
-) -> Figures:
+) -> Metrics:
     """Train both, and compare what they sent."""
     experiment = setting.experiment(scheme, seed, data_dir)
     plan, averaging = settle(experiment.plan, experiment.topology)
@@ -193,7 +194,7 @@ def figures(
     }
 
 
-def _dssfn_figures(result: Simulation) -> Figures:
+def _dssfn_figures(result: Simulation) -> Metrics:
     by_layer = [result.traffic_by_layer[r.layer] for r in result.history]
     before = result.traffic.scalars_per_node - sum(t.scalars_per_node for t in by_layer)
     sums = np.cumsum([t.scalars_per_node for t in by_layer]) + before
@@ -210,7 +211,7 @@ def _dssfn_figures(result: Simulation) -> Figures:
 
 def _descent_figures(
     descent: Descent, n_iter: int, traffic: Traffic, averaging: Averaging
-) -> Figures:
+) -> Metrics:
     shown = np.unique(np.geomspace(1, n_iter + 1, POINTS).astype(int) - 1).tolist()
     per_iteration = averaging.n_rounds * (descent.shape.size + 1)
     n_searched = SEARCHED * len(STEPS[descent.setting.steps][1])

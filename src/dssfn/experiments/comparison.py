@@ -33,7 +33,7 @@ from dssfn.experiments.learners import (
 )
 from dssfn.network import standardise
 from dssfn.presets import resolve
-from dssfn.rows import Figures, Key, Task
+from dssfn.rows import Key, Metrics
 from dssfn.runs import (
     Experiment,
     divided,
@@ -42,6 +42,7 @@ from dssfn.runs import (
 )
 from dssfn.shard import Samples, Shard
 from dssfn.simulator import Traffic
+from dssfn.sweeps import Task
 from dssfn.topology import build_topology
 
 EXPERIMENT = "comparison"
@@ -157,7 +158,7 @@ def tasks(
     ]
 
 
-def _runs(setting: Setting) -> Iterator[tuple[Key, partial[Figures]]]:
+def _runs(setting: Setting) -> Iterator[tuple[Key, partial[Metrics]]]:
     """Every method with every choice, and what tells it from the others."""
     for name, n_layers, width, consensus in setting.networks:
         key: Key = {"method": "dssfn", "setting": name}
@@ -180,7 +181,7 @@ def dssfn_curve(
     seed: int,
     data_dir: Path | None,
     **settings: Any,
-) -> Figures:
+) -> Metrics:
     """The accuracy of every depth, and all bytes that were sent up to it."""
     experiment = setting.experiment(split, seed, data_dir, **settings)
     outcome = run_experiment(experiment, check_equivalence=True, on_layer=None)
@@ -207,7 +208,7 @@ def fedavg_curve(
     *,
     rate: float,
     epochs: int,
-) -> Figures:
+) -> Metrics:
     """Federated averaging, each average along a tree."""
     experiment = setting.experiment(split, seed, data_dir)
     local = Local(setting.hidden, rate, epochs=epochs)
@@ -225,7 +226,7 @@ def dpsgd_curve(
     *,
     rate: float,
     steps: int,
-) -> Figures:
+) -> Metrics:
     """Decentralised SGD, each mixing over all links.
 
     Its model is the mean of all nodes' weights, which one average along a tree finds at
@@ -247,7 +248,7 @@ def _trained(
     *,
     seed: int,
     n_rounds: int,
-) -> Figures:
+) -> Metrics:
     traffic, tree = Traffic(), Tree(experiment.topology)
     samples, (X, y) = _standardised(experiment, traffic)
     nodes = Learners(samples, experiment.plan.n_outputs, local, seed=seed)
@@ -295,7 +296,7 @@ def _labels(samples: Samples) -> NDArray[np.intp]:
     return codes
 
 
-def _curve(sent: list[int], accuracies: list[float]) -> Figures:
+def _curve(sent: list[int], accuracies: list[float]) -> Metrics:
     """A curve, its end and its best point; empty if the first round diverged."""
     best = int(np.argmax(accuracies)) if accuracies else None
     return {

@@ -21,10 +21,11 @@ from dssfn.features import Features
 from dssfn.network import Network
 from dssfn.problem import LayerShare
 from dssfn.programs import Message
-from dssfn.rows import Figures, Key, Task
+from dssfn.rows import Key, Metrics
 from dssfn.runs import Experiment, divided, make_plan
 from dssfn.shard import Pooled
 from dssfn.simulator import simulate
+from dssfn.sweeps import Task
 
 EXPERIMENT = "convergence"
 SETS, QUICK_SETS = ("satimage", "letter", "mnist"), ("satimage",)
@@ -45,7 +46,7 @@ def tasks(
 def _task(
     name: str, solver: str, seed: int, *, quick: bool, data_dir: Path | None
 ) -> Task:
-    def run() -> Figures:
+    def run() -> Metrics:
         data = data_of(name, seed, quick=quick, data_dir=data_dir)
         graph = ring()
         settings = settings_of("paper", name, graph.n_nodes)
@@ -60,7 +61,7 @@ def _task(
     return Task(EXPERIMENT, key, run)
 
 
-def layer_curve(experiment: Experiment) -> Figures:
+def layer_curve(experiment: Experiment) -> Metrics:
     """Averagings up to the end of every layer, and the cost there."""
     result = simulate(experiment.shards, experiment.plan, experiment.topology)
     ends = np.cumsum([record.iterations for record in result.history])
@@ -70,7 +71,7 @@ def layer_curve(experiment: Experiment) -> Figures:
     }
 
 
-def admm_curve(experiment: Experiment) -> Figures:
+def admm_curve(experiment: Experiment) -> Metrics:
     """The cost of what the nodes agree on in every ADMM iteration."""
     plan = experiment.plan
     agreed: defaultdict[int, list[Array]] = defaultdict(list)

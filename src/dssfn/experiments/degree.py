@@ -21,7 +21,8 @@ from dssfn.consensus import Averaging, make_averaging, run_rounds, seconds
 from dssfn.experiments.setting import N_NODES, data_of, ring, settings_of, size_of
 from dssfn.experiments.setting import train as train_once
 from dssfn.planning import BYTES_PER_SCALAR
-from dssfn.rows import Figures, Key, Task
+from dssfn.rows import Key, Metrics
+from dssfn.sweeps import Task
 
 EXPERIMENT = "degree"
 SETS, QUICK_SETS = ("satimage", "letter", "mnist"), ("satimage",)
@@ -48,7 +49,7 @@ def tasks(
 
 
 def _training(name: str, seed: int, quick: bool, data_dir: Path | None) -> Task:
-    def run() -> Figures:
+    def run() -> Metrics:
         data = data_of(name, seed, quick=quick, data_dir=data_dir)
         settings = settings_of("paper", name, N_NODES) | size_of(quick=quick)._asdict()
         figures = train_once(data, ring(), seed=seed, **settings)
@@ -65,7 +66,7 @@ def _training(name: str, seed: int, quick: bool, data_dir: Path | None) -> Task:
 def _averaging(
     name: str, degree: int, scheme: str, quick: bool, data_dir: Path | None
 ) -> Task:
-    def run() -> Figures:
+    def run() -> Metrics:
         data = data_of(name, 0, quick=quick, data_dir=data_dir)
         Q = len(np.unique(data.y_train))
         shape = Q, 2 * Q + size_of(quick=quick).width

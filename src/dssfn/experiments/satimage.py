@@ -16,8 +16,9 @@ import numpy as np
 
 from dssfn.experiments.setting import data_of, in_range, ring, settings_of, size_of
 from dssfn.experiments.table2 import of_interest, published
-from dssfn.rows import Figures, Key, Task
+from dssfn.rows import Key, Metrics
 from dssfn.runs import divided, make_plan, run_experiment
+from dssfn.sweeps import Task
 
 EXPERIMENT = "satimage"
 
@@ -56,7 +57,7 @@ def tasks(
 def _task(
     name: str, change: dict[str, Any], seed: int, *, quick: bool, data_dir: Path | None
 ) -> Task:
-    def run() -> Figures:
+    def run() -> Metrics:
         graph = ring()
         settings = settings_of("paper", "satimage", graph.n_nodes) | change
         in_order = settings.pop("in_order", False)

@@ -16,7 +16,8 @@ from dssfn.experiments.setting import (
     size_of,
     train,
 )
-from dssfn.rows import Figures, Key, Task
+from dssfn.rows import Key, Metrics
+from dssfn.sweeps import Task
 
 EXPERIMENT = "table2"
 
@@ -121,7 +122,7 @@ def columns_of(name: str) -> tuple[Column, ...]:
 def _task(
     name: str, column: Column, seed: int, *, quick: bool, data_dir: Path | None
 ) -> Task:
-    def run() -> Figures:
+    def run() -> Metrics:
         data = data_of(name, seed, quick=quick, data_dir=data_dir)
         if column.in_range:
             data = in_range(data)
@@ -140,14 +141,14 @@ def _task(
     return Task(EXPERIMENT, key, run)
 
 
-def published(name: str, n_nodes: int) -> Figures:
+def published(name: str, n_nodes: int) -> Metrics:
     """The paper's figures for a row, and for what set they are."""
     set_of_paper = STAND_INS.get(name, name)
     row = PAPER[set_of_paper][n_nodes > 1]
     return {"paper": {"data": set_of_paper, **row._asdict()}}
 
 
-def of_interest(figures: dict[str, Any]) -> Figures:
+def of_interest(figures: dict[str, Any]) -> Metrics:
     """The figures that tables show."""
     return {
         "train_accuracy": figures["train_accuracy"],

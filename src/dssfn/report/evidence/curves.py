@@ -1,4 +1,4 @@
-"""Figures of the paper's experiments, from rows."""
+"""Metrics of the paper's experiments, from rows."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def draw_table2(rows: Sequence[Row]) -> Iterator[Drawing]:
     top, *heights = np.linspace(0.34, -0.34, 1 + len(looks))
     named, told = set(), []
     for row, ((data,), group) in enumerate(sets.items()):
-        there, around = group[0].figures["paper"]["test_accuracy"]
+        there, around = group[0].metrics["paper"]["test_accuracy"]
         axes.axhspan(-row - 0.43, -row + 0.43, color=QUIET, alpha=0.13, linewidth=0)
         name = None if row else "published, ± its deviation"
         axes.errorbar(
@@ -112,7 +112,7 @@ def draw_satimage(rows: Sequence[Row]) -> Iterator[Drawing]:
     groups = grouped(rows, ("change",))
     if not groups:
         return
-    paper = rows[0].figures["paper"]["train_error_db"]
+    paper = rows[0].metrics["paper"]["train_error_db"]
     axes = new_axes(34 * len(groups) + 60)
     side = axes.get_yaxis_transform()
     for row, ((change,), group) in enumerate(groups.items()):
@@ -144,8 +144,8 @@ def draw_convergence(rows: Sequence[Row]) -> Iterator[Drawing]:
     for (data,), group in grouped(rows, ("data",)).items():
         axes, told = new_axes(250), []
         for row in group:
-            x = np.array(row.figures["averagings"], dtype=float)
-            y = np.array(row.figures["cost"])
+            x = np.array(row.metrics["averagings"], dtype=float)
+            y = np.array(row.metrics["cost"])
             solver = str(row.key["solver"])
             look, every = looks[solver], solver == "krylov"
             axes.plot(
@@ -248,14 +248,14 @@ def draw_communication(rows: Sequence[Row]) -> Iterator[Drawing]:
     for key, group in grouped(rows, names).items():
         axes = new_axes(260)
         for row in group:
-            look, found = looks[str(row.key["scheme"])], row.figures
+            look, found = looks[str(row.key["scheme"])], row.metrics
             axes.plot(
                 found["dssfn_cost_scalars"], found["dssfn_cost"], look.dash,
                 marker=look.mark, color=look.colour, markersize=4, linewidth=1.5,
                 label=f"dSSFN, {SCHEMES[str(row.key['scheme'])]}",
             )  # fmt: skip
         # The way of descent is one, but every kind of averages charges it otherwise.
-        charged = {str(row.figures["dssfn_consensus"]): row.figures for row in group}
+        charged = {str(row.metrics["dssfn_consensus"]): row.metrics for row in group}
         for (consensus, found), dash in zip(charged.items(), ("--", ":"), strict=False):
             axes.plot(  # from the first iteration on: before it nothing was sent
                 found["descent_cost_scalars"][1:], found["descent_cost"][1:], dash,
@@ -267,7 +267,7 @@ def draw_communication(rows: Sequence[Row]) -> Iterator[Drawing]:
         axes.grid(axis="y")
         _legend(axes, columns=1)
         ratios = ", ".join(
-            f"{SCHEMES[str(row.key['scheme'])]} {small(row.figures['eta_measured'])}"
+            f"{SCHEMES[str(row.key['scheme'])]} {small(row.metrics['eta_measured'])}"
             for row in group
         )
         label = f"Cost against numbers sent; gradient descent over dSSFN: {ratios}."
@@ -277,25 +277,25 @@ def draw_communication(rows: Sequence[Row]) -> Iterator[Drawing]:
 def draw_comparison(rows: Sequence[Row]) -> Iterator[Drawing]:
     """Test accuracy against bytes: a figure for every split, on the same axes."""
     for (data,), of_data in grouped(rows, ("data",)).items():
-        known = [row for row in of_data if row.figures["bytes_total"]]
+        known = [row for row in of_data if row.metrics["bytes_total"]]
         if not known:
             continue  # all of them diverged
-        sent = [value for row in known for value in row.figures["bytes_total"]]
+        sent = [value for row in known for value in row.metrics["bytes_total"]]
         lowest = min(
-            100 * max(row.figures["best_accuracy"] for row in group)
+            100 * max(row.metrics["best_accuracy"] for row in group)
             for group in grouped(known, ("method", "split")).values()
         )
         for (split,), group in grouped(known, ("split",)).items():
             axes, told = new_axes(250), []
             for label, row, look in _shown(group):
                 axes.plot(
-                    np.array(row.figures["bytes_total"]) / 1e6,
-                    100 * np.array(row.figures["test_accuracy"]),
+                    np.array(row.metrics["bytes_total"]) / 1e6,
+                    100 * np.array(row.metrics["test_accuracy"]),
                     look.dash, marker=look.mark, color=look.colour, markersize=4,
                     linewidth=1.6, label=label,
                     drawstyle="steps-post" if row.key["method"] == "dssfn" else None,
                 )  # fmt: skip
-                told.append(f"{label} {percent(row.figures['best_accuracy'])}")
+                told.append(f"{label} {percent(row.metrics['best_accuracy'])}")
             log_range(axes, "x", min(sent) / 1e6, max(sent) / 1e6)
             axes.set_ylim(max(0.0, lowest - 25), 101)
             _percent_axis(axes, "y")

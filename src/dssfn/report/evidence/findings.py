@@ -77,7 +77,7 @@ def _near_and_far(rows: Sequence[Row], settings: str) -> tuple[list[str], list[s
     far: list[str] = []
     ours = [row for row in where(rows, "table2", settings=settings) if is_papers(row)]
     for (data, n_nodes), group in grouped(ours, ("data", "n_nodes")).items():
-        paper = group[0].figures["paper"]
+        paper = group[0].metrics["paper"]
         decibels = mean(group, "train_error_db") - paper["train_error_db"]
         points = 100 * mean(group, "test_accuracy") - paper["test_accuracy"][0]
         name = f"{data} ({place(n_nodes)}: {decibels:+.2f} dB, {points:+.2f} points)"
@@ -91,7 +91,7 @@ def _ahead(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
     behind: list[str] = []
     ours = [row for row in where(rows, "table2", settings="default") if is_papers(row)]
     for (data,), group in grouped(ours, ("data",)).items():
-        published = group[0].figures["paper"]["test_accuracy"][0]
+        published = group[0].metrics["paper"]["test_accuracy"][0]
         found = 100 * mean(group, "test_accuracy")
         around = 100 * deviation(group, "test_accuracy")
         told = f"{data} ({found:.2f} ± {around:.2f} against {published:g} %)"
@@ -103,7 +103,7 @@ def about_satimage(rows: Sequence[Row]) -> list[str]:
     """Which change comes nearest to the published error."""
     if is_quick(rows):
         return ["A small network and few samples, to see that everything runs."]
-    paper = rows[0].figures["paper"]["train_error_db"]
+    paper = rows[0].metrics["paper"]["train_error_db"]
     errors = {
         str(change): mean(group, "train_error_db")
         for (change,), group in grouped(rows, ("change",)).items()
@@ -195,7 +195,7 @@ def about_communication(rows: Sequence[Row]) -> list[str]:
     ]
     row = largest_descent(rows)
     if row:
-        found, key = row.figures, row.key
+        found, key = row.metrics, row.key
         more = "" if found["reached"] else "more than "
         told = (
             f"The largest, {key['data']} with {key['layers']} layers of "
@@ -207,7 +207,7 @@ def about_communication(rows: Sequence[Row]) -> list[str]:
         if found["reached"] and found["descent_iterations"] < 1000:
             told += " I in the order of thousands, as the paper has it, was not needed."
         said.append(told)
-    checked = [row.figures.get("decentralised_difference") for row in rows]
+    checked = [row.metrics.get("decentralised_difference") for row in rows]
     apart = [one for one in checked if one is not None]
     if apart:
         said.append(
@@ -241,12 +241,12 @@ def _about_dssfn(rows: Sequence[Row]) -> str:
     """Whether dSSFN depends on the split, and agrees with one machine."""
     ours = where(rows, "comparison", method="dssfn")
     same = all(
-        row.figures[figure] == group[0].figures[figure]
+        row.metrics[figure] == group[0].metrics[figure]
         for group in grouped(ours, ("setting", "seed")).values()
         for row in group
         for figure in ("test_accuracy", "bytes_total", "predictions_sha256")
     )
-    agreed = min((row.figures["prediction_agreement"] for row in ours), default=0.0)
+    agreed = min((row.metrics["prediction_agreement"] for row in ours), default=0.0)
     return (
         " The curves of dSSFN are the same in every split, to the last prediction."
         if same
@@ -302,8 +302,8 @@ def headlines(rows: Sequence[Row]) -> list[Headline]:
     row = largest_descent(rows)
     if row:
         words = f"numbers sent by gradient descent over dSSFN's, {row.key['data']}"
-        eta = digits(row.figures["eta_measured"])
-        more = "" if row.figures["reached"] else "> "
+        eta = digits(row.metrics["eta_measured"])
+        more = "" if row.metrics["reached"] else "> "
         found.append(Headline("Eta", f"{more}{eta}", words))
     for (name,), group in grouped(where(rows, "comparison"), ("data",)).items():
         losses = _losses(group)

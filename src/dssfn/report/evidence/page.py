@@ -29,7 +29,7 @@ def make_evidence_page(rows: Sequence[Row], pictures: Pictures) -> str:
     ----------
     rows : sequence of Row
     pictures : mapping
-        Figures by name, as `draw_evidence` makes them.
+        Metrics by name, as `draw_evidence` makes them.
     """
     return whole_page(
         title="dssfn: the paper's evidence, repeated",

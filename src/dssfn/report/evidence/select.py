@@ -6,11 +6,9 @@ import re
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
-from dssfn.rows import Figures, Row
-
-Value: TypeAlias = str | int | float | bool
+from dssfn.rows import Metrics, Row, Value
 
 
 def where(rows: Iterable[Row], experiment: str, **key: Value) -> list[Row]:
@@ -33,14 +31,14 @@ def grouped(
     return dict(groups)
 
 
-def mean(group: Sequence[Row], figure: str) -> float:
-    """The mean of a figure."""
-    return statistics.mean(float(row.figures[figure]) for row in group)
+def mean(group: Sequence[Row], metric: str) -> float:
+    """The mean of a metric."""
+    return statistics.mean(float(row.metrics[metric]) for row in group)
 
 
-def deviation(group: Sequence[Row], figure: str) -> float:
-    """The standard deviation of a figure; zero for a single row."""
-    values = [row.figures[figure] for row in group]
+def deviation(group: Sequence[Row], metric: str) -> float:
+    """The standard deviation of a metric; zero for a single row."""
+    values = [row.metrics[metric] for row in group]
     return statistics.stdev(values) if len(values) > 1 else 0.0
 
 
@@ -48,8 +46,8 @@ class DegreeRows(NamedTuple):
     """What is known of one data set: its training, and averagings by scheme."""
 
     data: str
-    training: Figures
-    schemes: dict[str, dict[int, Figures]]  # by degree
+    training: Metrics
+    schemes: dict[str, dict[int, Metrics]]  # by degree
 
     def times(self, scheme: str, kind: str) -> dict[int, float]:
         """Seconds of a training by degree, "estimated" here or "modelled" over links.
@@ -71,18 +69,18 @@ def degree_rows(rows: Iterable[Row]) -> list[DegreeRows]:
     found = []
     for training in where(rows, "degree", part="training"):
         data = training.key["data"]
-        schemes: dict[str, dict[int, Figures]] = {}
+        schemes: dict[str, dict[int, Metrics]] = {}
         for row in where(rows, "degree", part="averaging", data=data):
             of_scheme = schemes.setdefault(str(row.key["scheme"]), {})
-            of_scheme[int(row.key["degree"])] = row.figures
+            of_scheme[int(row.key["degree"])] = row.metrics
         if schemes:
-            found.append(DegreeRows(str(data), training.figures, schemes))
+            found.append(DegreeRows(str(data), training.metrics, schemes))
     return found
 
 
 def is_papers(row: Row) -> bool:
     """Whether a row of Table II is of one of the paper's own sets."""
-    return bool(row.figures["paper"]["data"] == row.key["data"])
+    return bool(row.metrics["paper"]["data"] == row.key["data"])
 
 
 def averagings_of_both(rows: Iterable[Row]) -> dict[str, tuple[int, int]]:
@@ -90,7 +88,7 @@ def averagings_of_both(rows: Iterable[Row]) -> dict[str, tuple[int, int]]:
     ends: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for row in where(rows, "convergence"):
         data, solver = str(row.key["data"]), str(row.key["solver"])
-        ends[data][solver] = row.figures["averagings"][-1]
+        ends[data][solver] = row.metrics["averagings"][-1]
     return {
         data: (of_data["admm"], of_data["krylov"])
         for data, of_data in ends.items()
@@ -101,12 +99,12 @@ def averagings_of_both(rows: Iterable[Row]) -> dict[str, tuple[int, int]]:
 def largest_descent(rows: Iterable[Row]) -> Row | None:
     """The largest network whose gradients were averaged as the paper does."""
     paper = where(rows, "communication", scheme="paper")
-    return max(paper, key=lambda row: row.figures["descent_weights"], default=None)
+    return max(paper, key=lambda row: row.metrics["descent_weights"], default=None)
 
 
 def reached(row: Row) -> tuple[float, int]:
     """Accuracy and bytes of a method: dSSFN's last layer, the others' best moment."""
-    found = row.figures
+    found = row.metrics
     if row.key["method"] == "dssfn":
         return found["last_accuracy"], found["bytes_total"][-1]
     return found["best_accuracy"], found["best_bytes"]
@@ -119,8 +117,8 @@ def is_quick(rows: Iterable[Row]) -> bool:
 
 def best_of(group: Sequence[Row]) -> Row | None:
     """The row of a method whose curve goes highest; None if all of them diverged."""
-    known = [row for row in group if row.figures["best_accuracy"] is not None]
-    return max(known, key=lambda row: row.figures["best_accuracy"], default=None)
+    known = [row for row in group if row.metrics["best_accuracy"] is not None]
+    return max(known, key=lambda row: row.metrics["best_accuracy"], default=None)
 
 
 def file_name(*parts: object) -> str:

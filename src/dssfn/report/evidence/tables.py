@@ -53,7 +53,7 @@ def table2(rows: Sequence[Row]) -> Table:
     for (data, settings, n_nodes), group in grouped(
         sorted(rows, key=in_order), ("data", "settings", "n_nodes")
     ).items():
-        paper = group[0].figures["paper"]
+        paper = group[0].metrics["paper"]
         compared = is_papers(group[0])
         error = paper["train_error_db"] if compared else None
         accuracy = paper["test_accuracy"][0] if compared else None
@@ -89,7 +89,7 @@ def satimage(rows: Sequence[Row]) -> Table:
     """What each change does to the Satimage row."""
     lines = []
     for (change,), group in grouped(rows, ("change",)).items():
-        paper = group[0].figures["paper"]
+        paper = group[0].metrics["paper"]
         lines.append(
             (
                 str(change),
@@ -150,8 +150,8 @@ def convergence(rows: Sequence[Row]) -> Table:
         (
             str(row.key["data"]),
             str(row.key["solver"]),
-            str(row.figures["averagings"][-1]),
-            f"{row.figures['cost'][-1]:.5g}",
+            str(row.metrics["averagings"][-1]),
+            f"{row.metrics['cost'][-1]:.5g}",
         )
         for row in rows
     ]
@@ -163,7 +163,7 @@ def communication(rows: Sequence[Row]) -> Table:
     """What gradient descent sends to reach the cost of dSSFN."""
     lines = []
     for row in rows:
-        key, found = row.key, row.figures
+        key, found = row.key, row.metrics
         at_least = "" if found["reached"] else "> "
         lines.append(
             (
@@ -205,8 +205,8 @@ def comparison(rows: Sequence[Row]) -> Table:
             continue
         for row in group if method == "dssfn" else [best]:
             accuracy, sent = reached(row)
-            rising = method != "dssfn" and sent == row.figures["bytes_total"][-1]
-            agreed = row.figures.get("prediction_agreement")
+            rising = method != "dssfn" and sent == row.metrics["bytes_total"][-1]
+            agreed = row.metrics.get("prediction_agreement")
             lines.append(
                 (
                     *names,
