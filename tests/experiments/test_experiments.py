@@ -7,7 +7,8 @@ import pytest
 from dssfn.cli.reproduce import EXPERIMENTS
 from dssfn.consensus import gossip_rounds
 from dssfn.datasets import Dataset, load_dataset
-from dssfn.experiments import convergence, degree, setting, table2
+from dssfn.experiments import degree, table2, trial
+from dssfn.experiments.convergence import cost_curves as convergence
 from dssfn.presets import PAPER_MU
 from dssfn.runs import divided, make_plan
 from dssfn.simulator import simulate
@@ -20,7 +21,7 @@ def experiment():
         data, n_layers=2, width=20, solver="admm", n_iter=15, mu_input=0.1,
         mu_hidden=0.1, consensus="tree",
     )  # fmt: skip
-    return divided(data, plan, setting.ring(6, 1), "iid")
+    return divided(data, plan, trial.ring(6, 1), "iid")
 
 
 def test_the_curve_passes_through_the_cost_of_every_layer(experiment):
@@ -67,16 +68,16 @@ def test_degree_rows_hold_rounds_and_times():
         digits = load_dataset("digits", seed=0)
         patch.setattr(degree, "data_of", lambda *args, **kwargs: digits)
         figures = task.run()
-    assert figures["rounds"] == gossip_rounds(setting.ring(), 1e-10) == 65
+    assert figures["rounds"] == gossip_rounds(trial.ring(), 1e-10) == 65
     assert figures["seconds_measured"] > 0
     assert figures["seconds_modelled"] > 65 * 0.02
 
 
 def test_letter_is_divided_anew_for_every_seed_and_keeps_its_sizes(monkeypatch):
     iris = load_dataset("iris", seed=0)
-    monkeypatch.setattr(setting, "load_dataset", lambda *args, **kwargs: iris)
+    monkeypatch.setattr(trial, "load_dataset", lambda *args, **kwargs: iris)
     first, second = (
-        setting.data_of("letter", seed, quick=False, data_dir=None) for seed in (0, 1)
+        trial.data_of("letter", seed, quick=False, data_dir=None) for seed in (0, 1)
     )
     assert first.X_train.shape == second.X_train.shape == iris.X_train.shape
     assert not np.array_equal(first.X_train, second.X_train)
@@ -88,13 +89,13 @@ def test_letter_is_divided_anew_for_every_seed_and_keeps_its_sizes(monkeypatch):
 def test_inputs_in_range_fill_it_and_a_constant_one_becomes_zero():
     X = np.array([[0.0, 5.0], [4.0, 5.0], [1.0, 5.0]])
     y = np.array([0, 1, 1])
-    data = setting.in_range(Dataset("made up", X, y, np.array([[6.0, 7.0]]), y[:1]))
+    data = trial.in_range(Dataset("made up", X, y, np.array([[6.0, 7.0]]), y[:1]))
     assert data.X_train.tolist() == [[-1.0, 0.0], [1.0, 0.0], [-0.5, 0.0]]
     assert data.X_test.tolist() == [[2.0, 2.0]]
 
 
 def test_the_settings_of_a_row_are_the_papers():
-    settings = setting.settings_of("paper", "norb_subset3", 20)
+    settings = trial.settings_of("paper", "norb_subset3", 20)
     assert (settings["mu_input"], settings["mu_hidden"]) == (1e-2, 1e0)
     assert settings["solver"] == "admm"
-    assert "mu_input" not in setting.settings_of("default", "mnist", 20)
+    assert "mu_input" not in trial.settings_of("default", "mnist", 20)

@@ -3,7 +3,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from dssfn.experiments import communication, comparison
+from dssfn.experiments.communication import descent as communication
+from dssfn.experiments.comparison import curves as comparison
 from dssfn.report.evidence.curves import draw_evidence, power_law
 from dssfn.report.evidence.findings import ABOUT, headlines
 from dssfn.report.evidence.page import make_evidence_page

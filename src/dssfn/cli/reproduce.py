@@ -24,14 +24,10 @@ from dssfn.cli.outfolder import out_folder
 from dssfn.cli.report import REPORT_FILE, ROWS_FILE, TABLES_FILE, write_evidence
 from dssfn.datasets import load_dataset
 from dssfn.errors import DataError, PlanError
-from dssfn.experiments import (
-    communication,
-    comparison,
-    convergence,
-    degree,
-    satimage,
-    table2,
-)
+from dssfn.experiments import degree, satimage, table2
+from dssfn.experiments.communication import descent as communication
+from dssfn.experiments.comparison import curves as comparison
+from dssfn.experiments.convergence import cost_curves as convergence
 from dssfn.hints import unknown
 from dssfn.report.evidence.tables import tables_of
 from dssfn.rows import Row, RowFile

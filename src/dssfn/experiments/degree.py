@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from dssfn.consensus import Averaging, make_averaging, run_rounds, seconds
-from dssfn.experiments.setting import N_NODES, data_of, ring, settings_of, size_of
-from dssfn.experiments.setting import train as train_once
+from dssfn.experiments.trial import N_NODES, data_of, ring, settings_of, size_of
+from dssfn.experiments.trial import train as train_once
 from dssfn.planning import BYTES_PER_SCALAR
 from dssfn.rows import Key, Metrics
 from dssfn.sweeps import Task

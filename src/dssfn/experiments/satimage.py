@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from dssfn.experiments.setting import data_of, in_range, ring, settings_of, size_of
 from dssfn.experiments.table2 import of_interest, published
+from dssfn.experiments.trial import data_of, in_range, ring, settings_of, size_of
 from dssfn.rows import Key, Metrics
 from dssfn.runs import divided, make_plan, run_experiment
 from dssfn.sweeps import Task

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dssfn.experiments.setting import (
+from dssfn.experiments.trial import (
     N_NODES,
     STAND_INS,
     data_of,

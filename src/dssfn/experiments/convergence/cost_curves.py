@@ -16,7 +16,7 @@ import numpy as np
 
 from dssfn._typing import Array
 from dssfn.ball import project_ball
-from dssfn.experiments.setting import data_of, ring, settings_of, size_of
+from dssfn.experiments.trial import data_of, ring, settings_of, size_of
 from dssfn.features import Features
 from dssfn.network import Network
 from dssfn.problem import LayerShare

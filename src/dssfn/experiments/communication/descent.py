@@ -28,7 +28,7 @@ from dssfn.config import Plan
 from dssfn.consensus import Averaging
 from dssfn.datasets import load_dataset
 from dssfn.experiments.averages import average_together, scaling_of
-from dssfn.experiments.gradient import (
+from dssfn.experiments.communication.gradient import (
     Adam,
     Momentum,
     Samples,

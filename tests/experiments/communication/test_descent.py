@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dssfn.consensus import Tree, make_averaging
-from dssfn.experiments import communication
 from dssfn.experiments.averages import average_together, scaling_of
-from dssfn.experiments.communication import (
+from dssfn.experiments.communication import descent as communication
+from dssfn.experiments.communication.descent import (
     SCHEMES,
     Setting,
     descent_of,
@@ -16,7 +16,7 @@ from dssfn.experiments.communication import (
     figures,
     over_the_nodes,
 )
-from dssfn.experiments.gradient import (
+from dssfn.experiments.communication.gradient import (
     Adam,
     Momentum,
     Shape,
@@ -77,7 +77,7 @@ def test_samples_may_come_in_several_passes(monkeypatch):
     samples = _problem(np.random.default_rng(0), shape, 23)
     weights = shape.initial(1)
     at_once = cost_and_gradient(shape, weights, *samples)
-    monkeypatch.setattr("dssfn.experiments.gradient.COLUMNS", 5)
+    monkeypatch.setattr("dssfn.experiments.communication.gradient.COLUMNS", 5)
     np.testing.assert_allclose(
         cost_and_gradient(shape, weights, *samples), at_once, rtol=1e-11, atol=1e-12
     )

@@ -5,13 +5,13 @@ import pytest
 from sklearn.neural_network import MLPClassifier
 
 from dssfn.consensus import Gossip, Tree
-from dssfn.experiments.comparison import (
+from dssfn.experiments.comparison.curves import (
     Setting,
     dpsgd_curve,
     dssfn_curve,
     fedavg_curve,
 )
-from dssfn.experiments.learners import (
+from dssfn.experiments.comparison.learners import (
     Learners,
     Local,
     federated_round,

@@ -24,7 +24,7 @@ from dssfn.consensus import Averaging, Gossip, Tree
 from dssfn.datasets import load_dataset
 from dssfn.errors import NumericalError
 from dssfn.experiments.averages import scaling_of
-from dssfn.experiments.learners import (
+from dssfn.experiments.comparison.learners import (
     Learners,
     Local,
     Round,

@@ -1,0 +1,1 @@
+"""The ratio eta: what gradient descent sends to reach the cost of dSSFN."""

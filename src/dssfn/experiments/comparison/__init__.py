@@ -1,0 +1,1 @@
+"""dSSFN against federated averaging and decentralised SGD."""

@@ -1,0 +1,1 @@
+"""Cost against the number of averagings, over all layers."""
