@@ -9,11 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from dssfn.cli.main import app
-from dssfn.report.evidence.curves import draw_evidence
-from dssfn.report.evidence.page import make_evidence_page
 from dssfn.report.figures import NAMES, draw_all
 from dssfn.report.page import make_page
-from tests.support.evidence_sample import sample_rows
+from tests.support.evidence_sample import page_of, sample_rows
 from tests.support.report_sample import sample_result
 
 BROWSER = next(
@@ -68,11 +66,10 @@ def pages(trained, tmp_path_factory):
     wordy["data"] = wordy["settings"]["topology"] = "unbroken" * 40
     wordy["made_by"]["machine"] = "z" * 300
     wordy["communication"] |= {"bytes_total": 10**14, "rounds": 10**9}
-    rows = sample_rows()
     texts = {
         "letters": make_page(letters, draw_all(letters)),
         "wordy": make_page(wordy, draw_all(wordy)),
-        "evidence": make_evidence_page(rows, draw_evidence(rows)),
+        "evidence": page_of(sample_rows())[0],
     }
     for name, page in texts.items():
         (folder / f"{name}.html").write_text(page, encoding="utf-8")

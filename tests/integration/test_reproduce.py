@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dssfn.cli.main import app
-from dssfn.experiments.comparison import curves as comparison
+from dssfn.experiments import comparison
 from dssfn.experiments.table2 import columns_of
 
 

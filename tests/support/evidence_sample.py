@@ -3,28 +3,51 @@
 from __future__ import annotations
 
 from dssfn.experiments import table2
+from dssfn.experiments.paper import published
+from dssfn.experiments.registry import EXPERIMENTS
+from dssfn.report.evidence.page import draw_evidence, make_evidence_page
+from dssfn.report.evidence.selection import of_experiment
 from dssfn.rows import Row
 
 
-def row(experiment, key, figures):
+def row(experiment, key, metrics):
     """A row with its versions."""
-    return Row(experiment, key, figures, 90.0, {"dssfn": "0.0", "numpy": "2.0"})
+    return Row(experiment, key, metrics, 90.0, {"dssfn": "0.0", "numpy": "2.0"})
+
+
+def page_of(rows):
+    """The page of rows, and its drawings by name."""
+    drawn = draw_evidence(rows, EXPERIMENTS.values())
+    drawings = {
+        one.drawing.name: one.drawing for some in drawn.values() for one in some
+    }
+    return make_evidence_page(rows, drawn, EXPERIMENTS.values()), drawings
+
+
+def page_without_figures(rows):
+    """The page of rows if nothing was drawn."""
+    return make_evidence_page(rows, {}, EXPERIMENTS.values())
+
+
+def sample_of(experiment, *, quick=False):
+    """A few rows of an experiment."""
+    return of_experiment(sample_rows(quick=quick), experiment)
 
 
 def sample_rows(*, quick=False):
     """A few rows of every experiment."""
     every = (_table2, _satimage, _convergence, _degree, _communication, _comparison)
     return [
-        row(experiment, {**key, "quick": quick}, figures)
+        row(experiment, {**key, "quick": quick}, metrics)
         for make in every
-        for experiment, key, figures in make()
+        for experiment, key, metrics in make()
     ]
 
 
-def table2_figures(data, n_nodes, *, db=-50.0, test=0.6):
-    """The figures of a row of Table II."""
+def table2_metrics(data, n_nodes, *, db=-50.0, test=0.6):
+    """The metrics of a row of Table II."""
     found = {"train_accuracy": 0.99, "train_error_db": db, "test_accuracy": test}
-    return found | table2.published(data, n_nodes)
+    return found | published(data, n_nodes)
 
 
 def _table2():
@@ -38,16 +61,16 @@ def _table2():
             for seed in (0, 1):
                 key = {"data": data, "settings": column.settings}
                 key |= {"n_nodes": column.n_nodes, "seed": seed}
-                figures = table2_figures(
+                metrics = table2_metrics(
                     data, column.n_nodes, db=db - seed, test=test + 0.005 * seed
                 )
-                yield "table2", key, figures
+                yield "table2", key, metrics
 
 
 def _satimage():
     for change, db in (("as published", -8.3), ("mu_l = 1", -9.4), ("alpha = 1", -7)):
         key = {"data": "satimage", "change": change, "seed": 0}
-        yield "satimage", key, table2_figures("satimage", 20, db=db)
+        yield "satimage", key, table2_metrics("satimage", 20, db=db)
 
 
 def _convergence():
@@ -70,16 +93,16 @@ def _degree():
             ("exact", 11 - d),
         ):
             key = {"data": "letter", "part": "averaging", "degree": d, "scheme": scheme}
-            figures = {"rounds": rounds, "contraction": 0.5}
-            figures |= {"seconds_measured": 1e-3 * rounds}
-            figures |= {"seconds_modelled": 0.02 * rounds}
-            yield "degree", key, figures
+            metrics = {"rounds": rounds, "contraction": 0.5}
+            metrics |= {"seconds_measured": 1e-3 * rounds}
+            metrics |= {"seconds_modelled": 0.02 * rounds}
+            yield "degree", key, metrics
 
 
 def _communication():
     for scheme, numbers in (("paper", 1e9), ("gram", 1e7), ("krylov", 2e7)):
         key = {"data": "letter", "layers": 2, "width": 100, "descent": "adam"}
-        figures = {
+        metrics = {
             "dssfn_cost": [100.0, 70.0, 55.0],
             "dssfn_cost_scalars": [numbers / 3, numbers / 2, numbers],
             "dssfn_scalars_per_node": numbers,
@@ -96,7 +119,7 @@ def _communication():
             "eta_measured": 2e10 / numbers,
             "eta_formula": 25.0,
         }
-        yield "communication", {**key, "scheme": scheme, "seed": 0}, figures
+        yield "communication", {**key, "scheme": scheme, "seed": 0}, metrics
 
 
 def _comparison():
@@ -104,9 +127,9 @@ def _comparison():
     for split, less in lost.items():
         key = {"data": "letter", "split": split, "seed": 0}
         for setting in ("default", "small"):
-            figures = _curve([0.8, 0.95, 0.94]) | {"prediction_agreement": 1.0}
-            figures["predictions_sha256"] = "same"
-            yield "comparison", {**key, "method": "dssfn", "setting": setting}, figures
+            metrics = _curve([0.8, 0.95, 0.94]) | {"prediction_agreement": 1.0}
+            metrics["predictions_sha256"] = "same"
+            yield "comparison", {**key, "method": "dssfn", "setting": setting}, metrics
         for method in ("fedavg", "dpsgd"):
             found = [0.5 - less, 0.9 - less]
             for rate, curve in (("rate 0.1", found), ("rate 9", [])):

@@ -13,7 +13,12 @@ from dssfn._atomic import write_atomically
 from dssfn.cli.outcome import notes, screen, to_json
 from dssfn.cli.outfolder import LAYERS_FILE, RESULT_FILE
 from dssfn.errors import DataError, InputError
-from dssfn.report.evidence.tables import tables_of
+from dssfn.experiments.registry import EXPERIMENTS
+from dssfn.report.evidence.page import (
+    draw_evidence,
+    make_evidence_page,
+    tables_of,
+)
 from dssfn.rows import Row, RowFile
 
 if TYPE_CHECKING:
@@ -98,15 +103,17 @@ def write_evidence(rows: Iterable[Row], folder: Path) -> None:
     shown = full or every
     if not shown:
         return
-    text = "\n".join(table.markdown() for table in tables_of(shown).values())
+    experiments = EXPERIMENTS.values()
+    tables = tables_of(shown, experiments)
+    text = "\n".join(table.markdown() for table in tables.values())
     write_atomically(folder / TABLES_FILE, text.encode())
     if not _can_draw(folder):
         return
-    from dssfn.report.evidence.curves import draw_evidence
-    from dssfn.report.evidence.page import make_evidence_page
-
-    drawings = draw_evidence(shown)
-    _write_page(folder, make_evidence_page(shown, drawings), drawings)
+    drawn = draw_evidence(shown, experiments)
+    drawings = {
+        one.drawing.name: one.drawing for some in drawn.values() for one in some
+    }
+    _write_page(folder, make_evidence_page(shown, drawn, experiments), drawings)
 
 
 def _write_page(folder: Path, page: str, drawings: Mapping[str, Drawing]) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import takewhile
 from pathlib import Path
-from types import ModuleType
 from typing import Annotated
 
 import typer
@@ -22,25 +21,13 @@ from rich.progress import (
 from dssfn.cli.outcome import notes, print_json, screen
 from dssfn.cli.outfolder import out_folder
 from dssfn.cli.report import REPORT_FILE, ROWS_FILE, TABLES_FILE, write_evidence
-from dssfn.datasets import load_dataset
 from dssfn.errors import DataError, PlanError
-from dssfn.experiments import degree, satimage, table2
-from dssfn.experiments.communication import descent as communication
-from dssfn.experiments.comparison import curves as comparison
-from dssfn.experiments.convergence import cost_curves as convergence
+from dssfn.experiments.registry import ALL, EXPERIMENTS
 from dssfn.hints import unknown
-from dssfn.report.evidence.tables import tables_of
+from dssfn.report.evidence.page import tables_of
 from dssfn.rows import Row, RowFile
 from dssfn.sweeps import Task, run_sweep
 
-EXPERIMENTS: dict[str, ModuleType] = {
-    "table2": table2,
-    "satimage": satimage,
-    "convergence": convergence,
-    "degree": degree,
-    "communication": communication,
-    "comparison": comparison,
-}
 ONE_DAY = 86_400.0
 _WRITTEN = {
     ROWS_FILE: "The rows are in",
@@ -79,22 +66,19 @@ def reproduce(
     Rows that are in the folder already are not made again, so a sweep that was
     stopped goes on where it was.
     """
-    if what not in EXPERIMENTS and what != "all":
-        raise PlanError(unknown("WHAT", what, [*EXPERIMENTS, "all"]))
+    if what not in EXPERIMENTS and what != ALL:
+        raise PlanError(unknown("WHAT", what, [*EXPERIMENTS, ALL]))
     if seeds < 1:
         raise PlanError(f"`--seeds` must be at least 1, got {seeds}.")
-    names = list(EXPERIMENTS) if what == "all" else [what]
     numbers = range(1 if quick else seeds)
-    wanted = _only(
-        data,
-        [
-            task
-            for name in names
-            for task in EXPERIMENTS[name].tasks(
-                quick=quick, seeds=numbers, data_dir=data_dir
-            )
-        ],
-    )
+    every = [
+        task
+        for name in (EXPERIMENTS if what == ALL else [what])
+        for task in EXPERIMENTS[name].tasks(
+            quick=quick, seeds=numbers, data_dir=data_dir
+        )
+    ]
+    wanted = _only(data, every)
     file = RowFile(out / ROWS_FILE)
     known = {row.name for row in file}
     with out_folder(out):
@@ -115,7 +99,8 @@ def _show(rows: list[Row], out: Path, *, as_json: bool) -> None:
     if as_json:
         print_json([{"key": row.key, "figures": row.metrics} for row in rows])
         return
-    print("\n".join(table.markdown() for table in tables_of(rows).values()))
+    tables = tables_of(rows, EXPERIMENTS.values())
+    print("\n".join(table.markdown() for table in tables.values()))
     for path in (out / name for name in _WRITTEN):
         if path.exists():
             screen.print(f"{_WRITTEN[path.name]} {path}", soft_wrap=True)
@@ -123,13 +108,15 @@ def _show(rows: list[Row], out: Path, *, as_json: bool) -> None:
 
 def _at_hand(tasks: list[Task], known: set[str], data_dir: Path | None) -> list[Task]:
     """The tasks whose data are at hand, or whose rows are; a word about the others."""
+    from dssfn.datasets import load_dataset
+
     lacking: dict[str, DataError] = {}
-    for name in dict.fromkeys(str(t.key["data"]) for t in tasks if t.name not in known):
+    for name in _sets(task for task in tasks if task.name not in known):
         try:
             load_dataset(name, data_dir=data_dir)
         except DataError as exc:
             lacking[name] = exc
-    left = [t for t in tasks if t.name in known or t.key["data"] not in lacking]
+    left = [t for t in tasks if t.name in known or t.key.get("data") not in lacking]
     if lacking and not left:
         why = next(iter(lacking.values()))
         raise DataError(f"{_left_out(tasks, left)} {why}") from why
@@ -163,11 +150,18 @@ def _left_out(tasks: Sequence[Task], left: Sequence[Task]) -> str:
 
 def _only(sets: list[str] | None, tasks: list[Task]) -> list[Task]:
     """The tasks with some data sets."""
-    known = list(dict.fromkeys(str(task.key["data"]) for task in tasks))
+    known = _sets(tasks)
     for name in sets or ():
         if name not in known:
             raise PlanError(unknown("--data", name, known))
-    return [task for task in tasks if not sets or task.key["data"] in sets]
+    return [task for task in tasks if not sets or task.key.get("data") in sets]
+
+
+def _sets(tasks: Iterable[Task]) -> list[str]:
+    """The data sets of the tasks that say one."""
+    return list(
+        dict.fromkeys(str(task.key["data"]) for task in tasks if "data" in task.key)
+    )
 
 
 @contextmanager

@@ -8,23 +8,27 @@ the number of iterations).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dssfn.experiments.table2 import of_interest, published
-from dssfn.experiments.trial import data_of, in_range, ring, settings_of, size_of
-from dssfn.rows import Key, Metrics
-from dssfn.runs import divided, make_plan, run_experiment
+from dssfn.experiments.paper import published
+from dssfn.experiments.table2 import against_cell, mean_cell
+from dssfn.report.evidence.experiment import Experiment, Figure
+from dssfn.report.evidence.selection import grouped, is_quick, mean, note_on
+from dssfn.report.numbers import decibel
+from dssfn.report.table import Table
+from dssfn.rows import Key, Metrics, Row
 from dssfn.sweeps import Task
 
-EXPERIMENT = "satimage"
+NAME = "satimage"
+AS_PUBLISHED = "as published"
 
 # What is changed, against the row of Table II with 20 nodes.
 CHANGES: dict[str, dict[str, Any]] = {
-    "as published": {},
+    AS_PUBLISHED: {},
     "seven classes, one of them empty": {"n_classes": 7},
     "samples divided in file order": {"in_order": True},
     "mu_l = 1e-2": {"mu_hidden": 1e-2},
@@ -58,22 +62,111 @@ def _task(
     name: str, change: dict[str, Any], seed: int, *, quick: bool, data_dir: Path | None
 ) -> Task:
     def run() -> Metrics:
-        graph = ring()
-        settings = settings_of("paper", "satimage", graph.n_nodes) | change
+        from dssfn.experiments import trial
+        from dssfn.runs import divided, make_plan
+
+        graph = trial.ring()
+        settings = trial.settings_of("paper", "satimage", graph.n_nodes) | change
         in_order = settings.pop("in_order", False)
         moved = settings.pop("in_range", False)
         n_classes = settings.pop("n_classes", 6)
-        data = data_of("satimage", seed, quick=quick, data_dir=data_dir)
+        data = trial.data_of("satimage", seed, quick=quick, data_dir=data_dir)
         if moved:
-            data = in_range(data)
+            data = trial.in_range(data)
         J, M = len(data.y_train), graph.n_nodes
         how = np.arange(J) * M // J if in_order else "iid"
-        size = size_of(quick=quick)
+        size = trial.size_of(quick=quick)
         plan = make_plan(data, **size._asdict(), seed=seed, **settings)
         plan = plan.replace(classes=tuple(range(n_classes)))
-        experiment = divided(data, plan, graph, how)
-        outcome = run_experiment(experiment, check_equivalence=False, on_layer=None)
-        return of_interest(outcome.figures) | published("satimage", M)
+        metrics = trial.metrics_of(divided(data, plan, graph, how))
+        return metrics | published("satimage", M)
 
     key: Key = {"data": "satimage", "change": name, "seed": seed, "quick": quick}
-    return Task(EXPERIMENT, key, run)
+    return Task(NAME, key, run)
+
+
+def table(rows: Sequence[Row]) -> Table:
+    """What each change does to the Satimage row."""
+    lines = []
+    for (change,), group in grouped(rows, ("change",)).items():
+        paper = group[0].metrics["paper"]
+        lines.append(
+            (
+                str(change),
+                against_cell(group, "train_error_db", 1, paper["train_error_db"]),
+                against_cell(group, "test_accuracy", 100, paper["test_accuracy"][0]),
+                mean_cell(group, "train_accuracy", 100),
+            )
+        )
+    return Table(
+        "Satimage on 20 nodes: one change at a time",
+        (
+            "change", "train error dB (paper, difference)",
+            "test % (paper, difference)", "train %",
+        ),
+        lines,
+        note=note_on(rows, "Degree 4, the paper's settings but for one change."),
+    )  # fmt: skip
+
+
+def words(rows: Sequence[Row]) -> list[str]:
+    """Which change comes nearest to the published error."""
+    if is_quick(rows):
+        return ["A small network and few samples, to see that everything runs."]
+    paper = rows[0].metrics["paper"]["train_error_db"]
+    errors = {
+        str(change): mean(group, "train_error_db")
+        for (change,), group in grouped(rows, ("change",)).items()
+    }
+    text = f"The published train error on 20 nodes is {decibel(paper)}."
+    if AS_PUBLISHED in errors:
+        text += f" The published settings give {decibel(errors[AS_PUBLISHED])}."
+    nearest = min(errors, key=lambda change: abs(errors[change] - paper))
+    return [
+        f"{text} Here one thing is changed at a time. What comes nearest to the "
+        f"published error is: {nearest} ({decibel(errors[nearest])})."
+    ]
+
+
+def figures(rows: Sequence[Row]) -> Iterator[Figure]:
+    """The train error after every change, beside the published one."""
+    from dssfn.report import canvas
+
+    groups = grouped(rows, ("change",))
+    paper = rows[0].metrics["paper"]["train_error_db"]
+    axes = canvas.new_axes(34 * len(groups) + 60)
+    side = axes.get_yaxis_transform()
+    for row, ((change,), group) in enumerate(groups.items()):
+        value = mean(group, "train_error_db")
+        axes.plot([paper, value], [-row - 0.2] * 2, color=canvas.QUIET, linewidth=1.2)
+        axes.plot(value, -row - 0.2, "o", color=canvas.FIRST, markersize=6)
+        axes.text(
+            0, -row + 0.03, str(change), va="bottom", size=canvas.SMALL, transform=side,
+            bbox={"facecolor": canvas.SURFACE, "edgecolor": "none", "pad": 1},
+        )  # fmt: skip
+        axes.text(
+            1, -row + 0.03, decibel(value), va="bottom", ha="right", color=canvas.MUTED,
+            size=canvas.SMALL, transform=side,
+        )  # fmt: skip
+    axes.axvline(paper, color=canvas.SECOND, linewidth=1.4, zorder=0)
+    axes.set_ylim(-len(groups) + 0.45, 0.75)
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    axes.xaxis.set_major_locator(canvas.MaxNLocator(nbins=6))
+    axes.set_xlabel("train error, dB (line: published)")
+    label = f"Train error by change; published: {decibel(paper)}."
+    yield Figure(
+        canvas.finish(axes, "satimage-changes", label),
+        "One change at a time",
+        "Mean over the seeds.",
+    )
+
+
+EXPERIMENT = Experiment(
+    name=NAME,
+    title="The Satimage row",
+    tasks=tasks,
+    table=table,
+    words=words,
+    figures=figures,
+)

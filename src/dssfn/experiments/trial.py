@@ -1,4 +1,7 @@
-"""What the paper's experiments have in common: data, sizes, graph."""
+"""One trial of the paper: its data, its size, its graph, and a training with them.
+
+It imports what trains, so experiments import it when a task is run.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dssfn.datasets import Dataset, load_dataset
+from dssfn.experiments.paper import DEGREE, N_NODES, STAND_INS
 from dssfn.presets import paper_mu, resolve
-from dssfn.runs import divided, make_plan, run_experiment
+from dssfn.rows import Metrics
+from dssfn.runs import Experiment, divided, make_plan, run_experiment
 from dssfn.topology import Topology, build_topology
-
-N_NODES, DEGREE = 20, 4
-STAND_INS = {"caltech101_spm": "caltech101", "norb_subset3": "norb"}
-"""Sets that take the place of one of the paper's, and which."""
 
 QUICK_SAMPLES = 1500
 
@@ -79,7 +80,7 @@ def in_range(data: Dataset) -> Dataset:
 
 
 def ring(n_nodes: int = N_NODES, degree: int = DEGREE) -> Topology:
-    """The paper's circular graph; all data in one place for a single node."""
+    """The paper's circular graph; for a single node, which is centralised, no link."""
     if n_nodes == 1:
         return build_topology("complete", 1)
     return build_topology("circular", n_nodes, degree=degree)
@@ -94,11 +95,23 @@ def settings_of(preset: str, name: str, n_nodes: int) -> dict[str, Any]:
     return settings
 
 
-def train(
-    data: Dataset, graph: Topology, *, seed: int, **settings: Any
-) -> dict[str, Any]:
-    """One training and its figures."""
+def train(data: Dataset, graph: Topology, *, seed: int, **settings: Any) -> Metrics:
+    """Metrics of one training with samples divided at random."""
     plan = make_plan(data, seed=seed, **settings)
-    experiment = divided(data, plan, graph, "iid")
-    outcome = run_experiment(experiment, check_equivalence=False, on_layer=None)
-    return outcome.figures
+    return metrics_of(divided(data, plan, graph, "iid"))
+
+
+def metrics_of(training: Experiment) -> Metrics:
+    """The metrics of a training that tables show."""
+    outcome = run_experiment(training, check_equivalence=False, on_layer=None)
+    found = outcome.figures
+    return {
+        "train_accuracy": found["train_accuracy"],
+        "train_error_db": found["train_error_db"],
+        "test_accuracy": found["test_accuracy"],
+        "rounds": found["communication"]["rounds"],
+        "scalars_per_node": found["communication"]["scalars_per_node"],
+        "bytes_total": found["communication"]["bytes_total"],
+        "node_spread": found["equivalence"]["node_spread"],
+        "seconds": found["seconds"]["training"],
+    }

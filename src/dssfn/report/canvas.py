@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -34,10 +34,14 @@ except ImportError as exc:
     ) from exc
 
 __all__ = [
+    "BLACK",
+    "BLUE",
     "FIRST",
+    "GREY",
     "GRID",
     "INK",
     "MUTED",
+    "ORANGE",
     "QUIET",
     "SECOND",
     "SMALL",
@@ -49,12 +53,16 @@ __all__ = [
     "FuncFormatter",
     "LineCollection",
     "LogLocator",
+    "Look",
     "MaxNLocator",
     "Rectangle",
     "bare",
     "finish",
+    "legend_above",
+    "log_log",
     "log_range",
     "new_axes",
+    "percent_axis",
     "power_or_number",
     "style",
 ]
@@ -72,6 +80,18 @@ COLOURS = {
 INK, MUTED, GRID = COLOURS["ink"], COLOURS["muted"], COLOURS["grid"]
 QUIET, SURFACE = COLOURS["quiet"], COLOURS["surface"]
 FIRST, SECOND = COLOURS["first"], COLOURS["second"]
+
+
+class Look(NamedTuple):
+    """How a series is told from others, also without colours."""
+
+    colour: str
+    dash: str
+    mark: str
+
+
+BLUE, ORANGE = Look(FIRST, "-", "o"), Look(SECOND, "--", "s")
+GREY, BLACK = Look(MUTED, "-.", "^"), Look(INK, ":", "D")
 
 FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
 WIDTH = 340  # points: what a phone shows at its own size
@@ -177,6 +197,30 @@ def log_range(axes: Axes, which: Literal["x", "y"], low: float, high: float) -> 
     axis.set_major_formatter(FuncFormatter(lambda value, _: power_or_number(value)))
     axis.set_minor_formatter(NullFormatter())
     axes.tick_params(which="minor", length=0)
+
+
+def log_log(axes: Axes) -> None:
+    """Both axes logarithmic, as wide as what is drawn."""
+    lines = axes.get_lines()
+    x = np.concatenate([np.asarray(line.get_xdata(), dtype=float) for line in lines])
+    y = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in lines])
+    log_range(axes, "x", float(x.min()), float(x.max()))
+    log_range(axes, "y", float(y.min()), float(y.max()))
+
+
+def percent_axis(axes: Axes, which: Literal["x", "y"]) -> None:
+    """Round numbers of per cent on an axis."""
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g} %"))
+
+
+def legend_above(axes: Axes, *, columns: int) -> None:
+    """The names of the series, above the axes and in line with their left end."""
+    axes.legend(
+        loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, handlelength=2.4,
+        borderpad=0, columnspacing=1.2, labelspacing=0.3,
+    )  # fmt: skip
 
 
 def power_or_number(value: float) -> str:

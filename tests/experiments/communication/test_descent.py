@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 
 from dssfn.consensus import Tree, make_averaging
 from dssfn.experiments.averages import average_together, scaling_of
-from dssfn.experiments.communication import descent as communication
+from dssfn.experiments.communication import SCHEMES, EtaCase
 from dssfn.experiments.communication.descent import (
-    SCHEMES,
-    Setting,
+    STEPS,
     descent_of,
     descent_traffic,
-    figures,
+    measure_eta,
     over_the_nodes,
+    training_of,
 )
 from dssfn.experiments.communication.gradient import (
     Adam,
@@ -28,7 +28,7 @@ from dssfn.shard import Shard
 from dssfn.simulator import Traffic
 from dssfn.topology import build_topology
 
-SMALL = Setting("iris", n_layers=2, width=10, steps="adam", cap=40, n_nodes=6, degree=1)
+SMALL = EtaCase("iris", n_layers=2, width=10, steps="adam", cap=40, n_nodes=6, degree=1)
 
 
 def _problem(rng, shape, n_samples):
@@ -124,7 +124,7 @@ def test_descent_over_the_nodes_equals_descent_in_one_place(step, scheme):
 
 def test_the_charge_is_what_the_nodes_send():
     descent = descent_of(SMALL, 0, None)
-    experiment = SMALL.experiment("gram", 0, None)
+    experiment = training_of(SMALL, "gram", 0, None)
     tree = Tree(experiment.topology)
     sent = Traffic()
     scaling_of(experiment.shards, tree, sent)
@@ -156,7 +156,7 @@ def test_descent_lowers_the_cost_and_tells_when_it_is_low_enough():
 
 
 def test_steps_that_are_too_large_end_the_descent(monkeypatch):
-    monkeypatch.setitem(communication.STEPS, "adam", (Momentum, (1e9,)))
+    monkeypatch.setitem(STEPS, "adam", (Momentum, (1e9,)))
     descent = descent_of.__wrapped__(SMALL, 0, None)
     n_iter, reached = descent.reach(0.0)
     assert not reached
@@ -176,8 +176,8 @@ def test_costs_in_one_place_start_with_that_of_the_first_weights():
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_row_compares_what_both_methods_sent(scheme):
-    row = figures(SMALL, scheme, 0)
-    again = figures(SMALL, scheme, 0)
+    row = measure_eta(SMALL, scheme, 0)
+    again = measure_eta(SMALL, scheme, 0)
     assert row == again
     json.dumps(row, allow_nan=False)
     ratio = row["descent_scalars_per_node"] / row["dssfn_scalars_per_node"]
@@ -192,15 +192,16 @@ def test_a_row_compares_what_both_methods_sent(scheme):
 
 def test_the_formula_is_the_measured_ratio_of_hidden_layers():
     # Of W_l alone, as the paper counts: n n numbers against Q n K.
-    row = figures(SMALL, "paper", 0)
-    experiment = SMALL.experiment("paper", 0, None)
+    row = measure_eta(SMALL, "paper", 0)
+    experiment = training_of(SMALL, "paper", 0, None)
     Q, n = experiment.plan.n_outputs, experiment.plan.n_units
     K = row["dssfn_iterations"][1]
     assert row["eta_formula"] == pytest.approx(n * row["descent_iterations"] / (Q * K))
 
 
 def test_a_network_that_is_too_large_is_not_tried_over_the_nodes(monkeypatch):
-    monkeypatch.setattr(communication, "LARGEST_CHECKED", 10)
+    module = "dssfn.experiments.communication.descent"
+    monkeypatch.setattr(f"{module}.LARGEST_CHECKED", 10)
     descent = descent_of(SMALL, 0, None)
     tree = Tree(build_topology("circular", SMALL.n_nodes))
     assert over_the_nodes(descent, tree) is None

@@ -5,8 +5,8 @@ import pytest
 from sklearn.neural_network import MLPClassifier
 
 from dssfn.consensus import Gossip, Tree
+from dssfn.experiments.comparison import ComparisonCase
 from dssfn.experiments.comparison.curves import (
-    Setting,
     dpsgd_curve,
     dssfn_curve,
     fedavg_curve,
@@ -22,7 +22,7 @@ from dssfn.experiments.comparison.learners import (
 from dssfn.simulator import Traffic
 from dssfn.topology import build_topology
 
-SMALL = Setting(
+SMALL = ComparisonCase(
     "iris",
     (("small", 2, 20, "tree"),),
     hidden=10,

@@ -1,23 +1,19 @@
-"""The paper's ratio eta, measured: what gradient descent sends to reach dSSFN's cost.
+"""Gradient descent over the graph, until its cost is as low as that of dSSFN.
 
-How this works. dSSFN is trained over the graph as the paper does (ADMM and gossip), and
-with this package's solvers. Then a network of the same size is trained by gradient
-descent until its cost is as low, at most for a stated number of iterations. Every
-number that it averages is charged with the rounds and links of the same scheme.
-
-Gradient descent is given what helps it: inputs standardised by agreed means and a
-constant beside them, He's weights, Nesterov's or Adam's steps with the best of several
-step sizes (looked for on a part of the samples; that is not charged), and a cost that
-rides along with the gradient. Its steps are computed in one place, which the averages
-of the gradients equal: the first of them are also made over the nodes, and compared.
+How this works. Gradient descent is given what helps it: inputs standardised by agreed
+means and a constant beside them, He's weights, Nesterov's or Adam's steps with the best
+of several step sizes (looked for on a part of the samples; that is not charged), and a
+cost that rides along with the gradient. Its steps are computed centrally, which the
+averages of the gradients equal: the first of them are also made over the nodes, and
+compared.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +24,7 @@ from dssfn.config import Plan
 from dssfn.consensus import Averaging
 from dssfn.datasets import load_dataset
 from dssfn.experiments.averages import average_together, scaling_of
+from dssfn.experiments.communication import EtaCase
 from dssfn.experiments.communication.gradient import (
     Adam,
     Momentum,
@@ -40,15 +37,13 @@ from dssfn.experiments.communication.gradient import (
 from dssfn.network import inputs
 from dssfn.planning import settle
 from dssfn.presets import paper_mu, resolve
-from dssfn.rows import Key, Metrics
+from dssfn.rows import Metrics
 from dssfn.runs import Experiment, divided, make_plan
 from dssfn.shard import Shard
 from dssfn.simulator import Simulation, Traffic, simulate
 from dssfn.solvers.gram import Gram
-from dssfn.sweeps import Task
 from dssfn.topology import build_topology
 
-EXPERIMENT = "communication"
 SCHEMES = {
     "paper": {"solver": "admm", "consensus": "gossip"},
     "gram": {"solver": "gram", "consensus": "tree"},
@@ -65,127 +60,43 @@ LARGEST_CHECKED = 500_000  # weights: twenty nodes hold a gradient each
 POINTS = 100  # of a curve
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One comparison.
-
-    Parameters
-    ----------
-    data : str
-    n_layers, width : int
-        As in a plan.
-    steps : {"adam", "momentum"}
-        How gradient descent uses a gradient.
-    cap : int
-        Its most iterations.
-    n_nodes, degree : int
-        Of the circular graph.
-    precision : str
-        Of the gradient's arithmetic.
-    """
-
-    data: str
-    n_layers: int
-    width: int
-    steps: str
-    cap: int
-    n_nodes: int = 20
-    degree: int = 4
-    precision: str = "float32"
-
-    def key(self, scheme: str, seed: int, *, quick: bool) -> Key:
-        """What tells the row from others."""
-        return {
-            "data": self.data,
-            "layers": self.n_layers,
-            "width": self.width,
-            "descent": self.steps,
-            "cap": self.cap,
-            "nodes": self.n_nodes,
-            "degree": self.degree,
-            "scheme": scheme,
-            "seed": seed,
-            "quick": quick,
-        }
-
-    def experiment(self, scheme: str, seed: int, data_dir: Path | None) -> Experiment:
-        """The paper's training, or the same network with other solvers."""
-        data = load_dataset(self.data, data_dir=data_dir, seed=seed)
-        mu_input, mu_hidden = paper_mu(self.data, self.n_nodes) or (None, None)
-        settings = resolve("paper", SCHEMES[scheme]) | SCHEMES[scheme]
-        plan = make_plan(
-            data,
-            n_layers=self.n_layers,
-            width=self.width,
-            mu_input=mu_input,
-            mu_hidden=mu_hidden,
-            seed=seed,
-            **settings,
-        )
-        graph = build_topology("circular", self.n_nodes, degree=self.degree)
-        return divided(data, plan, graph, "iid")
+def training_of(
+    case: EtaCase, scheme: str, seed: int, data_dir: Path | None
+) -> Experiment:
+    """The paper's training, or the same network with other solvers."""
+    data = load_dataset(case.data, data_dir=data_dir, seed=seed)
+    mu_input, mu_hidden = paper_mu(case.data, case.n_nodes) or (None, None)
+    settings = resolve("paper", SCHEMES[scheme]) | SCHEMES[scheme]
+    plan = make_plan(
+        data,
+        n_layers=case.n_layers,
+        width=case.width,
+        mu_input=mu_input,
+        mu_hidden=mu_hidden,
+        seed=seed,
+        **settings,
+    )
+    graph = build_topology("circular", case.n_nodes, degree=case.degree)
+    return divided(data, plan, graph, "iid")
 
 
-FULL = (
-    Setting("satimage", n_layers=5, width=100, steps="adam", cap=2000),
-    Setting("satimage", n_layers=5, width=100, steps="momentum", cap=2000),
-    Setting("satimage", n_layers=20, width=200, steps="adam", cap=600),
-    # The paper's size: half a teraflop an iteration.
-    Setting("satimage", n_layers=20, width=1000, steps="adam", cap=100),
-)
-QUICK = (
-    Setting("digits", n_layers=3, width=40, steps="adam", cap=300),
-    Setting("digits", n_layers=3, width=40, steps="momentum", cap=300),
-)
-
-
-def tasks(
-    *, quick: bool, seeds: Sequence[int], data_dir: Path | None = None
-) -> list[Task]:
-    """The rows of this experiment.
-
-    Parameters
-    ----------
-    quick : bool
-        Small networks on digits instead of satimage.
-    seeds : sequence of int
-    data_dir : Path, optional
-        As in `load_dataset`.
-
-    Examples
-    --------
-    >>> [task.key["scheme"] for task in tasks(quick=True, seeds=[0])][:3]
-    ['paper', 'gram', 'krylov']
-    """
-    return [
-        Task(
-            EXPERIMENT,
-            setting.key(scheme, seed, quick=quick),
-            partial(figures, setting, scheme, seed, data_dir),
-        )
-        for seed in seeds[:1]
-        for setting in (QUICK if quick else FULL)
-        for scheme in SCHEMES
-    ]
-
-
-def figures(
-    setting: Setting, scheme: str, seed: int, data_dir: Path | None = None
+def measure_eta(
+    case: EtaCase, scheme: str, seed: int, data_dir: Path | None = None
 ) -> Metrics:
     """Train both, and compare what they sent."""
-    experiment = setting.experiment(scheme, seed, data_dir)
+    experiment = training_of(case, scheme, seed, data_dir)
     plan, averaging = settle(experiment.plan, experiment.topology)
     result = simulate(experiment.shards, plan, experiment.topology)
     target = result.history[-1].cost
-    descent = descent_of(setting, seed, data_dir)
+    descent = descent_of(case, seed, data_dir)
     n_iter, reached = descent.reach(target)
     traffic = descent_traffic(descent.shape, n_iter, averaging, plan.n_features)
     ratio = traffic.scalars_per_node / result.traffic.scalars_per_node
     return {
         "target_cost": target,
         "target_db": result.history[-1].train_error_db,
-        **_dssfn_figures(result),
-        **_descent_figures(descent, n_iter, traffic, averaging),
+        **_dssfn_metrics(result),
+        **_descent_metrics(descent, n_iter, traffic, averaging),
         "reached": reached,
         "eta_formula": paper_ratio(plan, result, n_iter),
         "eta_measured": ratio,
@@ -194,7 +105,7 @@ def figures(
     }
 
 
-def _dssfn_figures(result: Simulation) -> Metrics:
+def _dssfn_metrics(result: Simulation) -> Metrics:
     by_layer = [result.traffic_by_layer[r.layer] for r in result.history]
     before = result.traffic.scalars_per_node - sum(t.scalars_per_node for t in by_layer)
     sums = np.cumsum([t.scalars_per_node for t in by_layer]) + before
@@ -209,12 +120,12 @@ def _dssfn_figures(result: Simulation) -> Metrics:
     }
 
 
-def _descent_figures(
+def _descent_metrics(
     descent: Descent, n_iter: int, traffic: Traffic, averaging: Averaging
 ) -> Metrics:
     shown = np.unique(np.geomspace(1, n_iter + 1, POINTS).astype(int) - 1).tolist()
     per_iteration = averaging.n_rounds * (descent.shape.size + 1)
-    n_searched = SEARCHED * len(STEPS[descent.setting.steps][1])
+    n_searched = SEARCHED * len(STEPS[descent.case.steps][1])
     return {
         "descent_cost": [descent.costs[i] for i in shown],
         "descent_cost_iterations": shown,
@@ -259,7 +170,7 @@ class Descent:
 
     Parameters
     ----------
-    setting : Setting
+    case : EtaCase
     shape : Shape
     shards : list of (Y, T)
         The nodes' samples.
@@ -267,7 +178,7 @@ class Descent:
         The first weights.
     """
 
-    setting: Setting
+    case: EtaCase
     shape: Shape
     shards: list[Samples]
     start: Array
@@ -278,7 +189,7 @@ class Descent:
     def __post_init__(self) -> None:
         pooled = _pooled(self.shards)
         self.rate = self._best_rate(pooled)
-        self._more = self._costs(pooled, self.rate, self.setting.cap)
+        self._more = self._costs(pooled, self.rate, self.case.cap)
         self.costs = [next(self._more)]
 
     def reach(self, target: float) -> tuple[int, bool]:
@@ -294,18 +205,18 @@ class Descent:
 
     def step(self) -> Step:
         """Steps of the size that was found."""
-        return STEPS[self.setting.steps][0](self.rate)
+        return STEPS[self.case.steps][0](self.rate)
 
     def _best_rate(self, pooled: Samples) -> float:
         part: Samples = pooled[0][:, ::SEARCHED_PART], pooled[1][:, ::SEARCHED_PART]
         last = {
             rate: _or_infinite([*self._costs(part, rate, SEARCHED)][-1])
-            for rate in STEPS[self.setting.steps][1]
+            for rate in STEPS[self.case.steps][1]
         }
         return min(last, key=lambda rate: last[rate])
 
     def _costs(self, samples: Samples, rate: float, n_iter: int) -> Iterator[float]:
-        step = STEPS[self.setting.steps][0](rate)
+        step = STEPS[self.case.steps][0](rate)
         return costs_in_one_place(self.shape, self.start, step, samples, n_iter)
 
 
@@ -319,21 +230,19 @@ def _pooled(shards: list[Samples]) -> Samples:
 
 
 @lru_cache(maxsize=1)  # the schemes' targets lie on one way
-def descent_of(setting: Setting, seed: int, data_dir: Path | None) -> Descent:
-    """Gradient descent for a setting; its way does not depend on the target."""
-    experiment = setting.experiment("gram", seed, data_dir)
-    plan = experiment.plan.replace(
-        standardize=True, bias=1.0, precision=setting.precision
-    )
+def descent_of(case: EtaCase, seed: int, data_dir: Path | None) -> Descent:
+    """Gradient descent for a case; its way does not depend on the target."""
+    experiment = training_of(case, "gram", seed, data_dir)
+    plan = experiment.plan.replace(standardize=True, bias=1.0, precision=case.precision)
     _, averaging = settle(plan, experiment.topology)
     shift, scale = scaling_of(experiment.shards, averaging, Traffic())
     shards: list[Samples] = []
     for shard in experiment.shards:
         assert isinstance(shard, Shard)
         Y = inputs(plan, shard.X, shift, scale)
-        shards.append((Y, shard.T.astype(setting.precision)))
+        shards.append((Y, shard.T.astype(case.precision)))
     shape = Shape(len(Y), plan.n_units, plan.n_layers, plan.n_outputs)
-    return Descent(setting, shape, shards, shape.initial(seed, setting.precision))
+    return Descent(case, shape, shards, shape.initial(seed, case.precision))
 
 
 def over_the_nodes(

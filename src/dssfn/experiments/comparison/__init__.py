@@ -1,1 +1,346 @@
-"""dSSFN against federated averaging and decentralised SGD."""
+"""dSSFN against what people would use instead: test accuracy against bytes sent.
+
+Federated averaging and decentralised SGD train perceptrons of scikit-learn's usual size
+on the same shards over the same graph, with several step sizes each. All of them begin
+with inputs standardised by agreed means, and every byte of every method is charged.
+A row is one curve; that of dSSFN must be the same for every split of the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dssfn.report.evidence.experiment import Experiment, Figure
+from dssfn.report.evidence.selection import file_name, grouped, note_on, where
+from dssfn.report.html import Headline
+from dssfn.report.numbers import digits, percent
+from dssfn.report.table import Table
+from dssfn.rows import Key, Metrics, Row
+from dssfn.sweeps import Task
+
+if TYPE_CHECKING:
+    from dssfn.report.canvas import Look
+
+NAME = "comparison"
+SPLITS = ("iid", "by-class", "dirichlet:0.1")
+METHODS = {
+    "dssfn": "dSSFN",
+    "fedavg": "federated averaging",
+    "dpsgd": "decentralised SGD",
+}
+
+Choices = tuple[tuple[float, int], ...]
+"""Step sizes, each with local epochs or local steps."""
+
+FEDAVG: Choices = ((0.3, 1), (1.0, 1), (0.1, 5), (0.3, 5))
+DPSGD: Choices = ((0.03, 1), (0.1, 1), (0.3, 1), (0.1, 4))
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonCase:
+    """A data set and the sizes with which all methods are compared on it.
+
+    Parameters
+    ----------
+    data : str
+    networks : tuple of (name, L, width, consensus)
+        Of dSSFN; "auto" takes the fastest averaging, "tree" that of fewest bytes.
+    hidden : int
+        Units of the baselines' perceptron.
+    n_averages, n_mixings : int
+        Of federated averaging; of decentralised SGD.
+    fedavg, dpsgd : tuple of (rate, epochs) and (rate, steps)
+        What the baselines try.
+    n_nodes, degree : int
+        Of the circular graph.
+    """
+
+    data: str
+    networks: tuple[tuple[str, int, int, str], ...]
+    hidden: int
+    n_averages: int
+    n_mixings: int
+    fedavg: Choices = FEDAVG
+    dpsgd: Choices = DPSGD
+    n_nodes: int = 20
+    degree: int = 4
+
+    def key(self, split: str, seed: int, *, quick: bool) -> Key:
+        """What the rows of all methods share."""
+        return {
+            "data": self.data,
+            "split": split,
+            "nodes": self.n_nodes,
+            "degree": self.degree,
+            "seed": seed,
+            "quick": quick,
+        }
+
+
+SIZES = (("default", 20, 1000, "auto"), ("small", 5, 300, "tree"))
+FULL = (
+    ComparisonCase("satimage", SIZES, hidden=100, n_averages=200, n_mixings=400),
+    ComparisonCase("letter", SIZES, hidden=100, n_averages=100, n_mixings=400),
+)
+QUICK = (
+    ComparisonCase(
+        "digits",
+        (("small", 5, 100, "tree"),),
+        hidden=50,
+        n_averages=15,
+        n_mixings=40,
+        fedavg=((0.3, 1), (0.3, 5)),
+        dpsgd=((0.1, 1), (0.3, 1)),
+        n_nodes=10,
+        degree=2,
+    ),
+)
+
+
+def tasks(
+    *, quick: bool, seeds: Sequence[int], data_dir: Path | None = None
+) -> list[Task]:
+    """Every split with every method and choice; with `quick`, few of them on digits.
+
+    Examples
+    --------
+    >>> sorted({str(task.key["method"]) for task in tasks(quick=True, seeds=[0])})
+    ['dpsgd', 'dssfn', 'fedavg']
+    """
+    return [
+        Task(
+            NAME,
+            {**case.key(split, seed, quick=quick), **more},
+            partial(run, case, split, seed, data_dir),
+        )
+        for seed in seeds[:1]  # hours otherwise; what a split costs is seen with one
+        for case in (QUICK if quick else FULL)
+        for split in SPLITS
+        for more, run in _runs(case)
+    ]
+
+
+def _runs(case: ComparisonCase) -> Iterator[tuple[Key, partial[Metrics]]]:
+    """Every method with every choice, and what tells it from the others."""
+    for name, n_layers, width, consensus in case.networks:
+        key: Key = {"method": "dssfn", "setting": name}
+        key |= {"layers": n_layers, "width": width}
+        settings = {"n_layers": n_layers, "width": width, "consensus": consensus}
+        yield key, partial(_curve, "dssfn", settings)
+    for rate, epochs in case.fedavg:
+        key = {"method": "fedavg", "setting": f"rate {rate:g}, epochs {epochs}"}
+        key |= {"hidden": case.hidden, "averages": case.n_averages}
+        yield key, partial(_curve, "fedavg", {"rate": rate, "epochs": epochs})
+    for rate, steps in case.dpsgd:
+        key = {"method": "dpsgd", "setting": f"rate {rate:g}, steps {steps}"}
+        key |= {"hidden": case.hidden, "mixings": case.n_mixings}
+        yield key, partial(_curve, "dpsgd", {"rate": rate, "steps": steps})
+
+
+def _curve(
+    method: str,
+    settings: dict[str, Any],
+    case: ComparisonCase,
+    split: str,
+    seed: int,
+    data_dir: Path | None,
+) -> Metrics:
+    from dssfn.experiments.comparison.curves import CURVES
+
+    return CURVES[method](case, split, seed, data_dir, **settings)
+
+
+def best_of(group: Sequence[Row]) -> Row | None:
+    """The row of a method whose curve goes highest; None if all of them diverged."""
+    known = [row for row in group if row.metrics["best_accuracy"] is not None]
+    return max(known, key=lambda row: row.metrics["best_accuracy"], default=None)
+
+
+def reached(row: Row) -> tuple[float, int]:
+    """Accuracy and bytes of a method: dSSFN's last layer, the others' best moment."""
+    found = row.metrics
+    if row.key["method"] == "dssfn":
+        return found["last_accuracy"], found["bytes_total"][-1]
+    return found["best_accuracy"], found["best_bytes"]
+
+
+def table(rows: Sequence[Row]) -> Table:
+    """Test accuracy and bytes of every method by split; the best of its settings."""
+    head = (
+        "data", "method", "split", "setting", "test %", "MB over all links",
+        "same class as one machine",
+    )  # fmt: skip
+    note = (
+        "dSSFN with its last layer; of federated averaging and decentralised SGD the "
+        "best setting and the best moment, by test accuracy; rising: it was best when "
+        "it was stopped. Eight bytes a number for all of them."
+    )
+    groups = grouped(rows, ("data", "method", "split")).values()
+    lines = [line for group in groups for line in _lines(group)]
+    return Table("Against averaging of weights", head, lines, 4, note_on(rows, note))
+
+
+def _lines(group: Sequence[Row]) -> Iterator[tuple[str, ...]]:
+    """One line for every size of dSSFN, one for the best of another method."""
+    key = group[0].key
+    names = str(key["data"]), METHODS[str(key["method"])], str(key["split"])
+    best = best_of(group)
+    if best is None:
+        yield (*names, "all diverged", "", "", "")
+        return
+    is_ours = key["method"] == "dssfn"
+    for row in group if is_ours else [best]:
+        accuracy, sent = reached(row)
+        rising = not is_ours and sent == row.metrics["bytes_total"][-1]
+        agreed = row.metrics.get("prediction_agreement")
+        yield (
+            *names,
+            str(row.key["setting"]),
+            f"{100 * accuracy:.2f}" + (" (rising)" if rising else ""),
+            digits(sent / 1e6),
+            "" if agreed is None else f"{agreed:.3f}",
+        )
+
+
+def words(rows: Sequence[Row]) -> list[str]:
+    """What the split costs each method."""
+    said = [
+        "Test accuracy against all bytes that were sent, for samples divided at "
+        "random, with few classes a node, and unevenly (Dirichlet, 0.1). Federated "
+        "averaging and decentralised SGD train scikit-learn's perceptrons on the same "
+        "shards over the same graph, with several step sizes; the best is shown."
+    ]
+    for (data,), group in grouped(rows, ("data",)).items():
+        losses = _losses(group)
+        if losses:
+            listed = ", ".join(f"{name} {loss:.2f}" for name, loss in losses.items())
+            said.append(
+                f"{str(data).capitalize()}, points of test accuracy that dividing by "
+                f"class costs against dividing at random: {listed}.{_on_dssfn(group)}"
+            )
+    return said
+
+
+def _on_dssfn(rows: Sequence[Row]) -> str:
+    """Whether dSSFN depends on the split, and agrees with one machine."""
+    ours = where(rows, method="dssfn")
+    same = all(
+        row.metrics[metric] == group[0].metrics[metric]
+        for group in grouped(ours, ("setting", "seed")).values()
+        for row in group
+        for metric in ("test_accuracy", "bytes_total", "predictions_sha256")
+    )
+    agreed = min((row.metrics["prediction_agreement"] for row in ours), default=0.0)
+    return (
+        " The curves of dSSFN are the same in every split, to the last prediction."
+        if same
+        else " The curves of dSSFN differ between the splits."
+    ) + (
+        " Its class is that of one machine with all data for "
+        f"{'' if agreed == 1 else 'at least '}{100 * agreed:.6g} % of the test samples."
+    )
+
+
+def _losses(rows: Sequence[Row]) -> dict[str, float]:
+    """Points that every method loses by dividing by class."""
+    losses = {}
+    for method, name in METHODS.items():
+        iid, far = (
+            best_of(where(rows, method=method, split=split))
+            for split in ("iid", "by-class")
+        )
+        if iid and far:
+            losses[name] = 100 * (reached(iid)[0] - reached(far)[0])
+    return losses
+
+
+def headlines(rows: Sequence[Row]) -> list[Headline]:
+    """What dividing by class costs, on the first set that has both methods."""
+    for (data,), group in grouped(rows, ("data",)).items():
+        losses = _losses(group)
+        if {METHODS["dssfn"], METHODS["fedavg"]} <= losses.keys():
+            below = (
+                f"points lost by dividing by class, {data}; federated averaging: "
+                f"{losses[METHODS['fedavg']]:.2f}"
+            )
+            return [
+                Headline("Split by class", f"{losses[METHODS['dssfn']]:.2f}", below)
+            ]
+    return []
+
+
+def figures(rows: Sequence[Row]) -> Iterator[Figure]:
+    """Test accuracy against bytes: a figure for every split, on the same axes."""
+    for of_data in grouped(rows, ("data",)).values():
+        known = [row for row in of_data if row.metrics["bytes_total"]]
+        if known:  # else all of them diverged
+            yield from _figures_of_set(known)
+
+
+def _figures_of_set(rows: Sequence[Row]) -> Iterator[Figure]:
+    sent = [value / 1e6 for row in rows for value in row.metrics["bytes_total"]]
+    lowest = min(
+        100 * max(row.metrics["best_accuracy"] for row in group)
+        for group in grouped(rows, ("method", "split")).values()
+    )
+    for group in grouped(rows, ("split",)).values():
+        yield _figure(group, (min(sent), max(sent)), max(0.0, lowest - 25))
+
+
+def _figure(group: Sequence[Row], sent: tuple[float, float], lowest: float) -> Figure:
+    from dssfn.report import canvas
+
+    data, split = str(group[0].key["data"]), str(group[0].key["split"])
+    axes, spoken = canvas.new_axes(250), []
+    for label, row, look in _shown(group):
+        axes.plot(
+            np.array(row.metrics["bytes_total"]) / 1e6,
+            100 * np.array(row.metrics["test_accuracy"]),
+            look.dash, marker=look.mark, color=look.colour, markersize=4,
+            linewidth=1.6, label=label,
+            drawstyle="steps-post" if row.key["method"] == "dssfn" else None,
+        )  # fmt: skip
+        spoken.append(f"{label} {percent(row.metrics['best_accuracy'])}")
+    canvas.log_range(axes, "x", *sent)
+    axes.set_ylim(lowest, 101)
+    canvas.percent_axis(axes, "y")
+    axes.set_xlabel("MB over all links")
+    axes.grid(axis="y")
+    axes.spines["left"].set_visible(False)
+    canvas.legend_above(axes, columns=2)
+    label = f"{data}, {split}, best: {'; '.join(spoken)}."
+    return Figure(
+        canvas.finish(axes, file_name(NAME, data, split), label),
+        f"{data.capitalize()}, {split}",
+        "dSSFN layer by layer; the others' best setting.",
+    )
+
+
+def _shown(group: Sequence[Row]) -> Iterator[tuple[str, Row, Look]]:
+    """dSSFN in every size; of the other methods the best curve."""
+    from dssfn.report.canvas import BLACK, BLUE, GREY, ORANGE
+
+    for place, row in enumerate(where(group, method="dssfn")):
+        look = BLACK if place else BLUE
+        yield f"{METHODS['dssfn']}, {row.key['setting']}", row, look
+    for method, look in (("fedavg", ORANGE), ("dpsgd", GREY)):
+        best = best_of(where(group, method=method))
+        if best:
+            yield METHODS[method], best, look
+
+
+EXPERIMENT = Experiment(
+    name=NAME,
+    title="Against averaging of weights",
+    tasks=tasks,
+    table=table,
+    words=words,
+    figures=figures,
+    headlines=headlines,
+)

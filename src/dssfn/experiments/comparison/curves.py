@@ -1,18 +1,14 @@
-"""dSSFN against what people would use instead: test accuracy against bytes sent.
+"""Curves of test accuracy against bytes, one for every method.
 
-Federated averaging and decentralised SGD train perceptrons of scikit-learn's usual size
-on the same shards over the same graph, with several step sizes each. All of them begin
-with inputs standardised by agreed means, and every byte of every method is charged.
-A row is one curve; that of dSSFN must be the same for every split of the data.
+Every byte of every method is charged, also those of the agreed scaling.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,16 +20,17 @@ from dssfn.consensus import Averaging, Gossip, Tree
 from dssfn.datasets import load_dataset
 from dssfn.errors import NumericalError
 from dssfn.experiments.averages import scaling_of
+from dssfn.experiments.comparison import ComparisonCase
 from dssfn.experiments.comparison.learners import (
     Learners,
     Local,
-    Round,
+    Method,
     federated_round,
     mixed_step,
 )
 from dssfn.network import standardise
 from dssfn.presets import resolve
-from dssfn.rows import Key, Metrics
+from dssfn.rows import Metrics
 from dssfn.runs import (
     Experiment,
     divided,
@@ -42,148 +39,31 @@ from dssfn.runs import (
 )
 from dssfn.shard import Samples, Shard
 from dssfn.simulator import Traffic
-from dssfn.sweeps import Task
 from dssfn.topology import build_topology
 
-EXPERIMENT = "comparison"
-SPLITS = ("iid", "by-class", "dirichlet:0.1")
 POINTS = 25  # of a curve
 MOMENTUM = 0.9  # of decentralised SGD, which is slow without
 
-Choices = tuple[tuple[float, int], ...]
-"""Step sizes, each with local epochs or local steps."""
 
-FEDAVG: Choices = ((0.3, 1), (1.0, 1), (0.1, 5), (0.3, 5))
-DPSGD: Choices = ((0.03, 1), (0.1, 1), (0.3, 1), (0.1, 4))
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """The sizes of a comparison.
-
-    Parameters
-    ----------
-    data : str
-    networks : tuple of (name, L, width, consensus)
-        Of dSSFN; "auto" takes the fastest averaging, "tree" that of fewest bytes.
-    hidden : int
-        Units of the baselines' perceptron.
-    n_averages, n_mixings : int
-        Of federated averaging; of decentralised SGD.
-    fedavg, dpsgd : tuple of (rate, epochs) and (rate, steps)
-        What the baselines try.
-    n_nodes, degree : int
-        Of the circular graph.
-    """
-
-    data: str
-    networks: tuple[tuple[str, int, int, str], ...]
-    hidden: int
-    n_averages: int
-    n_mixings: int
-    fedavg: Choices = FEDAVG
-    dpsgd: Choices = DPSGD
-    n_nodes: int = 20
-    degree: int = 4
-
-    def key(self, split: str, seed: int, *, quick: bool) -> Key:
-        """What the rows of all methods share."""
-        return {
-            "data": self.data,
-            "split": split,
-            "nodes": self.n_nodes,
-            "degree": self.degree,
-            "seed": seed,
-            "quick": quick,
-        }
-
-    def experiment(
-        self, split: str, seed: int, data_dir: Path | None, **settings: Any
-    ) -> Experiment:
-        """The shards, and the plan of dSSFN's default settings."""
-        data = load_dataset(self.data, data_dir=data_dir, seed=seed)
-        plan = make_plan(data, seed=seed, **resolve("default", settings))
-        graph = build_topology("circular", self.n_nodes, degree=self.degree)
-        return divided(data, plan, graph, split)
-
-
-SIZES = (("default", 20, 1000, "auto"), ("small", 5, 300, "tree"))
-FULL = (
-    Setting("satimage", SIZES, hidden=100, n_averages=200, n_mixings=400),
-    Setting("letter", SIZES, hidden=100, n_averages=100, n_mixings=400),
-)
-QUICK = (
-    Setting(
-        "digits",
-        (("small", 5, 100, "tree"),),
-        hidden=50,
-        n_averages=15,
-        n_mixings=40,
-        fedavg=((0.3, 1), (0.3, 5)),
-        dpsgd=((0.1, 1), (0.3, 1)),
-        n_nodes=10,
-        degree=2,
-    ),
-)
-
-
-def tasks(
-    *, quick: bool, seeds: Sequence[int], data_dir: Path | None = None
-) -> list[Task]:
-    """The rows of this experiment.
-
-    Parameters
-    ----------
-    quick : bool
-        Digits and few settings.
-    seeds : sequence of int
-    data_dir : Path, optional
-        As in `load_dataset`.
-
-    Examples
-    --------
-    >>> sorted({str(task.key["method"]) for task in tasks(quick=True, seeds=[0])})
-    ['dpsgd', 'dssfn', 'fedavg']
-    """
-    return [
-        Task(
-            EXPERIMENT,
-            {**setting.key(split, seed, quick=quick), **more},
-            partial(run, setting, split, seed, data_dir),
-        )
-        for seed in seeds[:1]  # hours otherwise; what a split costs is seen with one
-        for setting in (QUICK if quick else FULL)
-        for split in SPLITS
-        for more, run in _runs(setting)
-    ]
-
-
-def _runs(setting: Setting) -> Iterator[tuple[Key, partial[Metrics]]]:
-    """Every method with every choice, and what tells it from the others."""
-    for name, n_layers, width, consensus in setting.networks:
-        key: Key = {"method": "dssfn", "setting": name}
-        key |= {"layers": n_layers, "width": width}
-        run = partial(dssfn_curve, n_layers=n_layers, width=width, consensus=consensus)
-        yield key, run
-    for rate, epochs in setting.fedavg:
-        key = {"method": "fedavg", "setting": f"rate {rate:g}, epochs {epochs}"}
-        key |= {"hidden": setting.hidden, "averages": setting.n_averages}
-        yield key, partial(fedavg_curve, rate=rate, epochs=epochs)
-    for rate, steps in setting.dpsgd:
-        key = {"method": "dpsgd", "setting": f"rate {rate:g}, steps {steps}"}
-        key |= {"hidden": setting.hidden, "mixings": setting.n_mixings}
-        yield key, partial(dpsgd_curve, rate=rate, steps=steps)
+def training_of(
+    case: ComparisonCase, split: str, seed: int, data_dir: Path | None, **settings: Any
+) -> Experiment:
+    """The shards, and the plan of dSSFN's default settings."""
+    data = load_dataset(case.data, data_dir=data_dir, seed=seed)
+    plan = make_plan(data, seed=seed, **resolve("default", settings))
+    graph = build_topology("circular", case.n_nodes, degree=case.degree)
+    return divided(data, plan, graph, split)
 
 
 def dssfn_curve(
-    setting: Setting,
+    case: ComparisonCase,
     split: str,
     seed: int,
     data_dir: Path | None,
     **settings: Any,
 ) -> Metrics:
     """The accuracy of every depth, and all bytes that were sent up to it."""
-    experiment = setting.experiment(split, seed, data_dir, **settings)
+    experiment = training_of(case, split, seed, data_dir, **settings)
     outcome = run_experiment(experiment, check_equivalence=True, on_layer=None)
     found, total = outcome.figures, outcome.figures["communication"]
     steps = [total["before_layers"], *found["layers"]]
@@ -201,7 +81,7 @@ def dssfn_curve(
 
 
 def fedavg_curve(
-    setting: Setting,
+    case: ComparisonCase,
     split: str,
     seed: int,
     data_dir: Path | None,
@@ -210,16 +90,16 @@ def fedavg_curve(
     epochs: int,
 ) -> Metrics:
     """Federated averaging, each average along a tree."""
-    experiment = setting.experiment(split, seed, data_dir)
-    local = Local(setting.hidden, rate, epochs=epochs)
+    experiment = training_of(case, split, seed, data_dir)
+    local = Local(case.hidden, rate, epochs=epochs)
     tree = Tree(experiment.topology)
     return _trained(
-        experiment, local, federated_round, tree, seed=seed, n_rounds=setting.n_averages
+        experiment, local, federated_round, tree, seed=seed, n_rounds=case.n_averages
     )
 
 
 def dpsgd_curve(
-    setting: Setting,
+    case: ComparisonCase,
     split: str,
     seed: int,
     data_dir: Path | None,
@@ -232,18 +112,25 @@ def dpsgd_curve(
     Its model is the mean of all nodes' weights, which one average along a tree finds at
     the end; that is charged at every point, as if it were the last.
     """
-    experiment = setting.experiment(split, seed, data_dir)
-    local = Local(setting.hidden, rate, MOMENTUM, steps=steps)
+    experiment = training_of(case, split, seed, data_dir)
+    local = Local(case.hidden, rate, MOMENTUM, steps=steps)
     once = Gossip(experiment.topology, 1)
     return _trained(
-        experiment, local, mixed_step, once, seed=seed, n_rounds=setting.n_mixings
+        experiment, local, mixed_step, once, seed=seed, n_rounds=case.n_mixings
     )
+
+
+CURVES: dict[str, Callable[..., Metrics]] = {
+    "dssfn": dssfn_curve,
+    "fedavg": fedavg_curve,
+    "dpsgd": dpsgd_curve,
+}
 
 
 def _trained(
     experiment: Experiment,
     local: Local,
-    do_round: Round,
+    method: Method,
     averaging: Averaging,
     *,
     seed: int,
@@ -262,7 +149,7 @@ def _trained(
         suppress(NumericalError),  # too large a step ends the curve
     ):
         for step in range(n_rounds):
-            do_round(nodes, averaging, traffic, step)
+            method(nodes, averaging, traffic, step)
             if step + 1 in shown:
                 ended = replace(traffic)
                 if not nodes.are_equal():

@@ -179,7 +179,8 @@ def _perceptron(
     )
 
 
-Round = Callable[[Learners, Averaging, Traffic, int], None]
+Method = Callable[[Learners, Averaging, Traffic, int], None]
+"""Trains on all nodes for a while, then averages their weights once."""
 
 
 def federated_round(

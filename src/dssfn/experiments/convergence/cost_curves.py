@@ -1,14 +1,13 @@
-"""Objective against the total number of averagings, over all layers.
+"""The cost after every ADMM iteration, or after every layer.
 
-The paper's figure shows the cost after every ADMM iteration. What the nodes agree on in
-an iteration is seen by `simulate`; its cost over all samples is computed afterwards
-from the sums of each layer, so that looking does not disturb the training.
+What the nodes agree on in an iteration is seen by `simulate`; its cost over all samples
+is computed afterwards from the sums of each layer, so that looking does not disturb the
+training.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -21,44 +20,25 @@ from dssfn.features import Features
 from dssfn.network import Network
 from dssfn.problem import LayerShare
 from dssfn.programs import Message
-from dssfn.rows import Key, Metrics
+from dssfn.rows import Metrics
 from dssfn.runs import Experiment, divided, make_plan
 from dssfn.shard import Pooled
 from dssfn.simulator import simulate
-from dssfn.sweeps import Task
-
-EXPERIMENT = "convergence"
-SETS, QUICK_SETS = ("satimage", "letter", "mnist"), ("satimage",)
-SOLVERS = ("admm", "krylov")
 
 
-def tasks(
-    *, quick: bool, seeds: Sequence[int], data_dir: Path | None = None
-) -> list[Task]:
-    """One curve for every data set and solver, with the first seed."""
-    return [
-        _task(name, solver, seeds[0], quick=quick, data_dir=data_dir)
-        for name in (QUICK_SETS if quick else SETS)
-        for solver in SOLVERS
-    ]
-
-
-def _task(
+def curve_of(
     name: str, solver: str, seed: int, *, quick: bool, data_dir: Path | None
-) -> Task:
-    def run() -> Metrics:
-        data = data_of(name, seed, quick=quick, data_dir=data_dir)
-        graph = ring()
-        settings = settings_of("paper", name, graph.n_nodes)
-        if solver == "krylov":
-            settings |= {"solver": "krylov", "consensus": "tree"}
-        plan = make_plan(data, **size_of(quick=quick)._asdict(), seed=seed, **settings)
-        experiment = divided(data, plan, graph, "iid")
-        curve = admm_curve if solver == "admm" else layer_curve
-        return curve(experiment)
-
-    key: Key = {"data": name, "solver": solver, "seed": seed, "quick": quick}
-    return Task(EXPERIMENT, key, run)
+) -> Metrics:
+    """The curve of a training with the paper's settings, by ADMM or by krylov."""
+    data = data_of(name, seed, quick=quick, data_dir=data_dir)
+    graph = ring()
+    settings = settings_of("paper", name, graph.n_nodes)
+    if solver == "krylov":
+        settings |= {"solver": "krylov", "consensus": "tree"}
+    plan = make_plan(data, **size_of(quick=quick)._asdict(), seed=seed, **settings)
+    experiment = divided(data, plan, graph, "iid")
+    curve = admm_curve if solver == "admm" else layer_curve
+    return curve(experiment)
 
 
 def layer_curve(experiment: Experiment) -> Metrics:
