@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,11 @@ from dssfn.report.evidence.selection import (
 )
 from dssfn.report.html import Headline
 from dssfn.report.table import Table
-from dssfn.rows import Key, Metrics, Row
+from dssfn.rows import Key, Metrics, Row, Value
 from dssfn.sweeps import Task
+
+if TYPE_CHECKING:
+    from dssfn.report.canvas import Axes, Drawing
 
 NAME = "table2"
 SETS = ("vowel", "satimage", "letter", "mnist", "caltech101_spm", "norb_subset3")
@@ -293,13 +296,45 @@ def headlines(rows: Sequence[Row]) -> list[Headline]:
 
 def figures(rows: Sequence[Row]) -> Iterator[Figure]:
     """Test accuracy on the nodes, beside what the paper has."""
+    several = [row for row in rows if is_of_paper(row) and row.key["n_nodes"] != 1]
+    if several:
+        yield Figure(
+            _draw(grouped(several, ("data",))),
+            "Test accuracy",
+            "On 20 nodes; mean and standard deviation over the seeds.",
+        )
+
+
+def _draw(sets: dict[tuple[Value, ...], list[Row]]) -> Drawing:
     from dssfn.report import canvas
 
-    several = [row for row in rows if is_of_paper(row) and row.key["n_nodes"] != 1]
-    if not several:
-        return
-    sets = grouped(several, ("data",))
     axes = canvas.new_axes(96 * len(sets) + 110)
+    named: set[str] = set()
+    spoken = [
+        text
+        for place, group in enumerate(sets.values())
+        for text in _draw_set(axes, -place, group, named)
+    ]
+    axes.set_yticks([-row for row in range(len(sets))], [str(k[0]) for k in sets])
+    axes.set_ylim(-len(sets) + 0.5, 0.5)
+    canvas.percent_axis(axes, "x")
+    axes.set_xlabel("test samples predicted right")
+    axes.spines["left"].set_visible(False)
+    canvas.legend_above(axes, columns=1)
+    return canvas.finish(axes, "test-accuracy", f"Test accuracy: {'; '.join(spoken)}.")
+
+
+def _draw_set(
+    axes: Axes, at: int, group: Sequence[Row], named: set[str]
+) -> Iterator[str]:
+    """Draw one set at a height, and say it in words; `named` is in the legend."""
+    from dssfn.report import canvas
+
+    def once(name: str) -> str | None:
+        is_new = name not in named
+        named.add(name)
+        return name if is_new else None
+
     looks = {
         "paper": canvas.BLUE,
         "range": canvas.GREY._replace(mark="x"),
@@ -309,41 +344,23 @@ def figures(rows: Sequence[Row]) -> Iterator[Figure]:
         "wide": canvas.BLACK,
     }
     top, *heights = np.linspace(0.34, -0.34, 1 + len(looks))
-    named, spoken = set(), []
-    for row, ((data,), group) in enumerate(sets.items()):
-        there, around = group[0].metrics["paper"]["test_accuracy"]
-        axes.axhspan(
-            -row - 0.43, -row + 0.43, color=canvas.QUIET, alpha=0.13, linewidth=0
-        )
-        name = None if row else "published, ± its deviation"
-        axes.errorbar(
-            there, top - row, xerr=around, fmt="|", color=canvas.MUTED, markersize=11,
-            markeredgewidth=2.5, label=name,
-        )  # fmt: skip
-        spoken.append(f"{data} {there:g} % published")
-        for (settings, look), height in zip(looks.items(), heights, strict=True):
-            some = where(group, settings=settings)
-            if not some:
-                continue
+    there, around = group[0].metrics["paper"]["test_accuracy"]
+    axes.axhspan(at - 0.43, at + 0.43, color=canvas.QUIET, alpha=0.13, linewidth=0)
+    axes.errorbar(
+        there, top + at, xerr=around, fmt="|", color=canvas.MUTED, markersize=11,
+        markeredgewidth=2.5, label=once("published, ± its deviation"),
+    )  # fmt: skip
+    yield f"{group[0].key['data']} {there:g} % published"
+    for (settings, look), height in zip(looks.items(), heights, strict=True):
+        some = where(group, settings=settings)
+        if some:
             value = 100 * mean(some, "test_accuracy")
             axes.errorbar(
-                value, height - row, xerr=100 * deviation(some, "test_accuracy"),
+                value, height + at, xerr=100 * deviation(some, "test_accuracy"),
                 fmt=look.mark, color=look.colour, markersize=5.5,
-                label=None if settings in named else SETTINGS[settings],
+                label=once(SETTINGS[settings]),
             )  # fmt: skip
-            named.add(settings)
-            spoken.append(f"{SETTINGS[settings]} {value:.1f} %")
-    axes.set_yticks([-row for row in range(len(sets))], [str(k[0]) for k in sets])
-    axes.set_ylim(-len(sets) + 0.5, 0.5)
-    canvas.percent_axis(axes, "x")
-    axes.set_xlabel("test samples predicted right")
-    axes.spines["left"].set_visible(False)
-    canvas.legend_above(axes, columns=1)
-    yield Figure(
-        canvas.finish(axes, "test-accuracy", f"Test accuracy: {'; '.join(spoken)}."),
-        "Test accuracy",
-        "On 20 nodes; mean and standard deviation over the seeds.",
-    )
+            yield f"{SETTINGS[settings]} {value:.1f} %"
 
 
 EXPERIMENT = Experiment(

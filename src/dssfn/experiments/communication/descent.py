@@ -166,7 +166,7 @@ def descent_traffic(
 
 @dataclass(slots=True, eq=False)
 class Descent:
-    """Gradient descent in one place, as far as it has been needed.
+    """Centralised gradient descent, as far as it has been needed.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ def descent_of(case: EtaCase, seed: int, data_dir: Path | None) -> Descent:
 def over_the_nodes(
     descent: Descent, averaging: Averaging, n_iter: int = CHECKED
 ) -> float | None:
-    """Largest relative distance of the nodes' weights from those in one place.
+    """Largest relative distance of the nodes' weights from the centralised ones.
 
     In double precision, after a few iterations; None if the network is too large.
     """

@@ -1,1 +1,1 @@
-"""The paper's experiments on a page: tables, figures and findings, from rows."""
+"""Experiments on a page: tables, figures and words, from rows."""
