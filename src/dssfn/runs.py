@@ -15,7 +15,7 @@ from dssfn._typing import NodeId
 from dssfn.ball import TINY
 from dssfn.config import Plan
 from dssfn.datasets import Dataset, ShardFiles, partition
-from dssfn.datasets.arrays import Source
+from dssfn.datasets.checks import Source
 from dssfn.errors import DataError
 from dssfn.network import CHUNK, Network
 from dssfn.provenance import made_by

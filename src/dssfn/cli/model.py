@@ -21,7 +21,7 @@ from dssfn.cli.display import show_pairs
 from dssfn.cli.options import Json
 from dssfn.cli.outcome import print_json, screen, to_json
 from dssfn.datasets import read_labelled, read_table
-from dssfn.datasets.arrays import Source
+from dssfn.datasets.checks import Source
 from dssfn.errors import InputError
 from dssfn.modelfile import load_network
 from dssfn.network import Network

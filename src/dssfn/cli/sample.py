@@ -12,9 +12,9 @@ from typing import Any
 from dssfn._typing import Label
 from dssfn.cli.listed import labels, words
 from dssfn.datasets import describe
-from dssfn.datasets.chunked import Description
-from dssfn.datasets.column_names import feature_columns
-from dssfn.datasets.labelled import open_labelled
+from dssfn.datasets.columns import feature_columns
+from dssfn.datasets.files import open_labelled
+from dssfn.datasets.samples import Description
 from dssfn.errors import PlanError
 from dssfn.hints import listing
 

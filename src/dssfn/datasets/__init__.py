@@ -3,13 +3,13 @@
 Rows are samples here, as in scikit-learn.
 """
 
-from dssfn.datasets.chunked import FileSamples, describe
+from dssfn.datasets.contents import SUFFIXES, Table, read_labelled, read_table
 from dssfn.datasets.dataset import Dataset, split
-from dssfn.datasets.fetch import fetch_openml_dataset
+from dssfn.datasets.named import BUILTIN_NAMES, KNOWN_NAMES, load, load_dataset
+from dssfn.datasets.openml import fetch_openml_dataset
 from dssfn.datasets.partition import PARTITIONS, partition
-from dssfn.datasets.registry import BUILTIN_NAMES, KNOWN_NAMES, load, load_dataset
-from dssfn.datasets.shard_files import ShardFiles, open_shards
-from dssfn.datasets.table import SUFFIXES, Table, read_labelled, read_table
+from dssfn.datasets.samples import FileSamples, describe
+from dssfn.datasets.shards import ShardFiles, open_shards
 
 __all__ = [
     "BUILTIN_NAMES",

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
-from dssfn.datasets.arrays import LETTER, Source, check_text_length
+from dssfn.datasets.checks import LETTER, Source, check_text_length
 from dssfn.errors import DataError
 from dssfn.hints import listing, reason
 

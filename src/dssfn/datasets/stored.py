@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dssfn.datasets.arrays import Source, class_labels, feature_matrix
+from dssfn.datasets.checks import Source, class_labels, feature_matrix
 from dssfn.datasets.dataset import Dataset
 from dssfn.datasets.npz import read_npz
-from dssfn.datasets.pinned import check_digest, write_digest
+from dssfn.datasets.recipes import check_digest, write_digest
 from dssfn.errors import DataError
 from dssfn.hints import reason
 

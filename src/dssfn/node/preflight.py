@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dssfn._atomic import check_writable
 from dssfn.config import Plan
-from dssfn.datasets.chunked import FileSamples
+from dssfn.datasets.samples import FileSamples
 from dssfn.errors import DataError, InputError
 from dssfn.federation import Federation, split_address
 from dssfn.node.pki import Identity, read_identity

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dssfn._typing import Array
-from dssfn.datasets.arrays import Source, class_labels, feature_matrix, missing_label
+from dssfn.datasets.checks import Source, class_labels, feature_matrix, missing_label
 from dssfn.datasets.dataset import Dataset, split
-from dssfn.datasets.pinned import content_digest
+from dssfn.datasets.recipes import content_digest
 from dssfn.errors import DataError
 from dssfn.hints import reason
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dssfn._typing import Label
-from dssfn.datasets.chunked import Description, FileSamples, describe
+from dssfn.datasets.samples import Description, FileSamples, describe
 from dssfn.errors import DataError
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dssfn._typing import Array
-from dssfn.datasets.arrays import (
+from dssfn.datasets.checks import (
     Source,
     changed,
     check_feature_kind,
@@ -20,14 +20,14 @@ from dssfn.datasets.arrays import (
     feature_matrix,
     missing_label,
 )
-from dssfn.datasets.column_names import feature_columns, target_column
+from dssfn.datasets.columns import feature_columns, target_column
+from dssfn.datasets.contents import existing_file
 from dssfn.datasets.npz import Header, npz_headers, npz_rows
-from dssfn.datasets.table import existing_file
 from dssfn.errors import DataError
 
 if TYPE_CHECKING:
-    from dssfn.datasets.frame_blocks import FrameFile
-    from dssfn.datasets.frames import Columns
+    from dssfn.datasets.column_blocks import Columns
+    from dssfn.datasets.csv_file import FrameFile
 
 _NPZ_BYTES = 2**22  # features of an NPZ file, as float64, and labels at a time
 
@@ -77,7 +77,7 @@ def open_labelled(
         n_features = len(features) if features is not None else n_features
     else:
         # polars takes a while to import, and only such files need it.
-        from dssfn.datasets.frame_blocks import open_frames
+        from dssfn.datasets.csv_file import open_frames
 
         file = _LabelledFrames(open_frames(path), target, features)
     if n_features is not None and file.n_features != n_features:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dssfn.datasets import SUFFIXES, fetch, load, read_labelled, read_table
-from dssfn.datasets.labelled import open_labelled
+from dssfn.datasets import SUFFIXES, load, openml, read_labelled, read_table
+from dssfn.datasets.files import open_labelled
 from dssfn.errors import DataError
 
 X = np.array([[1.5, -2.0], [0.1, 3e-9], [7.0, 1e12], [0.0, 4.0]])
@@ -506,6 +506,6 @@ def test_a_forgotten_suffix_is_asked_for(write, monkeypatch, stem):
     with pytest.raises(DataError, match=rf"Did you mean `{stem}.csv`\?"):
         read_labelled(path.with_suffix(""), "y")
     monkeypatch.chdir(path.parent)
-    monkeypatch.setattr(fetch, "download", None)  # nobody is asked for it
+    monkeypatch.setattr(openml, "download", None)  # nobody is asked for it
     with pytest.raises(DataError, match=rf"Did you mean `{stem}.csv`\?"):
         load(stem, target="y")

@@ -19,13 +19,13 @@ from dssfn.datasets import (
     BUILTIN_NAMES,
     KNOWN_NAMES,
     Dataset,
-    fetch,
     fetch_openml_dataset,
     load,
     load_dataset,
-    registry,
+    named,
     split,
 )
+from dssfn.datasets.openml import RECIPES, Recipe, convert
 from dssfn.errors import DataError, PlanError
 
 REAL = Path(os.environ.get("DSSFN_DATA_DIR", "no data folder is set"))
@@ -253,7 +253,7 @@ def test_a_name_that_could_be_a_path_is_refused(name):
 
 
 def test_known_names_are_those_without_a_file():
-    assert set(KNOWN_NAMES) == {*BUILTIN_NAMES, *fetch.RECIPES}
+    assert set(KNOWN_NAMES) == {*BUILTIN_NAMES, *RECIPES}
 
 
 # Files
@@ -383,7 +383,7 @@ def names_out_of_order(numbers):
     ],
 )
 def test_vowel_is_split_by_speaker_and_keeps_ten_features(speaker):
-    data = fetch.convert("vowel", *vowel_frame(speaker))
+    data = convert("vowel", *vowel_frame(speaker))
     assert data.feature_names == tuple(f"Feature_{i}" for i in range(10))
     assert np.array_equal(data.X_train[:, 0], np.arange(528))
     assert np.array_equal(data.X_test[:, 0], np.arange(528, 990))
@@ -394,7 +394,7 @@ def test_vowel_is_split_by_speaker_and_keeps_ten_features(speaker):
 def test_vowel_without_speakers_is_refused():
     frame, target = vowel_frame(lambda numbers: numbers)
     with pytest.raises(DataError, match="no column of speakers"):
-        fetch.convert("vowel", frame.drop(columns="Speaker_Number"), target)
+        convert("vowel", frame.drop(columns="Speaker_Number"), target)
 
 
 @pytest.mark.parametrize(
@@ -411,7 +411,7 @@ def test_recipes_train_on_the_first_rows_with_sorted_class_ids(
     n_rows = n_train + 100
     target = pd.Series((labels * (n_rows // len(labels) + 1))[:n_rows], name="class")
     frame = pd.DataFrame({"f": np.arange(n_rows)})
-    data = fetch.convert(name, frame, target.astype("category"))
+    data = convert(name, frame, target.astype("category"))
     assert data.X_train.shape == (n_train, 1)
     assert np.array_equal(data.X_test[:, 0], np.arange(n_train, n_rows))
     assert set(data.y_train.tolist()) == set(range(n_classes))
@@ -424,7 +424,7 @@ def test_recipes_train_on_the_first_rows_with_sorted_class_ids(
 def test_a_recipe_refuses_a_set_of_another_size(n_rows):
     target = pd.Series(np.arange(n_rows) % 6, name="class")
     with pytest.raises(DataError, match="not the known set: expected 4435"):
-        fetch.convert("satimage", pd.DataFrame({"f": np.zeros(n_rows)}), target)
+        convert("satimage", pd.DataFrame({"f": np.zeros(n_rows)}), target)
 
 
 def other_frame():
@@ -433,16 +433,16 @@ def other_frame():
 
 
 def test_other_sets_are_split_70_to_30_by_class():
-    data = fetch.convert("other", *other_frame())
+    data = convert("other", *other_frame())
     assert data.X_train.shape == (14, 3)
     assert sorted(data.y_test) == ["x"] * 3 + ["y"] * 3
     assert data.feature_names == ("a", "b", "c")
-    assert_equal(data, fetch.convert("other", *other_frame()))
+    assert_equal(data, convert("other", *other_frame()))
 
 
 def test_numbers_given_as_text_are_whole_labels():
     frame, _ = other_frame()
-    data = fetch.convert("other", frame, pd.Series(["1", "2"] * 10, name="class"))
+    data = convert("other", frame, pd.Series(["1", "2"] * 10, name="class"))
     assert data.y_train.dtype == np.int64
 
 
@@ -460,7 +460,7 @@ def test_numbers_given_as_text_are_whole_labels():
 def test_sets_that_do_not_fit_are_refused(damage, message):
     frame, target = other_frame()
     with pytest.raises(DataError, match=message) as caught:
-        fetch.convert("other", *damage(frame[["a", "b"]], target))
+        convert("other", *damage(frame[["a", "b"]], target))
     assert "other of OpenML" in str(caught.value)
 
 
@@ -478,8 +478,8 @@ def test_a_set_from_openml_is_kept_in_the_cache(openml, tmp_path):
 
 def test_pixels_from_openml_are_scaled_once(openml, tmp_path, monkeypatch):
     n_rows = 60010
-    small = fetch.Recipe(554, n_train=60000, shape=(n_rows, 1), n_classes=10)
-    monkeypatch.setitem(fetch.RECIPES, "mnist", small)
+    small = Recipe(554, n_train=60000, shape=(n_rows, 1), n_classes=10)
+    monkeypatch.setitem(RECIPES, "mnist", small)
     pixels = pd.DataFrame({"p": np.arange(n_rows) % 256})
     asked = openml(pixels, pd.Series(np.arange(n_rows) % 10, name="class"))
     first, second = load_dataset("mnist"), load_dataset("mnist")
@@ -544,7 +544,7 @@ def real():
         if not (REAL / f"{name}.npz").is_file():
             pytest.skip(f"{name}.npz is not in the data folder")
         if name not in loaded:
-            loaded[name] = registry.load_dataset(name, data_dir=REAL)
+            loaded[name] = named.load_dataset(name, data_dir=REAL)
         return loaded[name]
 
     return get

@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dssfn._typing import Array
-from dssfn.datasets.arrays import (
+from dssfn.datasets.checks import (
     Source,
     check_text_length,
     class_labels,

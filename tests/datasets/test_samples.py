@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from dssfn.datasets import (
     SUFFIXES,
+    csv_file,
     csv_text,
-    frame_blocks,
-    labelled,
+    files,
     read_labelled,
 )
-from dssfn.datasets.chunked import FileSamples, describe
+from dssfn.datasets.samples import FileSamples, describe
 from dssfn.errors import DataError, PlanError
 from dssfn.shard import one_hot
 
@@ -34,9 +34,9 @@ def small_blocks(size):
     """Blocks of a few lines, so that small files have many."""
     with ExitStack() as stack:
         for module, name in (
-            (frame_blocks, "_CSV_BYTES"),
-            (frame_blocks, "_MOST_ROWS"),
-            (labelled, "_NPZ_BYTES"),
+            (csv_file, "_CSV_BYTES"),
+            (csv_file, "_MOST_ROWS"),
+            (files, "_NPZ_BYTES"),
         ):
             stack.enter_context(mock.patch.object(module, name, size))
         yield
@@ -571,10 +571,10 @@ def test_a_file_that_changes_while_it_is_described_is_refused(write, block, suff
         {"X": X[:3], "y": labels} if "z" in suffix else {"a": X[:3, 0], "y": labels}
     )
     path = write(f"t{suffix}", content)
-    file = labelled.open_labelled(path, "y")
+    file = files.open_labelled(path, "y")
     file.n_samples += 1  # as if a line had gone after the first pass
     with (
-        mock.patch("dssfn.datasets.chunked.open_labelled", return_value=file),
+        mock.patch("dssfn.datasets.samples.open_labelled", return_value=file),
         pytest.raises(DataError, match="has changed since"),
     ):
         describe(path, "y")
@@ -584,13 +584,13 @@ def test_a_file_that_changes_while_it_is_described_is_refused(write, block, suff
 
 MEASURE = """
     import resource, sys
-    from dssfn.datasets import frame_blocks, labelled
-    from dssfn.datasets.chunked import FileSamples, describe
+    from dssfn.datasets import csv_file, files
+    from dssfn.datasets.samples import FileSamples, describe
 
     # Smaller blocks, as the files are smaller than those this is for.
-    frame_blocks._CSV_BYTES = 2**17
-    frame_blocks._PARQUET_BYTES = 2**20
-    labelled._NPZ_BYTES = 2**20
+    csv_file._CSV_BYTES = 2**17
+    csv_file._PARQUET_BYTES = 2**20
+    files._NPZ_BYTES = 2**20
     for path in sys.argv[1:]:
         classes = describe(path, "y").classes
         samples = FileSamples(path, target="y", classes=classes)

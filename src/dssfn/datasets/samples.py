@@ -15,8 +15,8 @@ import numpy as np
 
 from dssfn._typing import Array, Label
 from dssfn.config import Plan
-from dssfn.datasets.arrays import changed
-from dssfn.datasets.labelled import open_labelled
+from dssfn.datasets.checks import changed
+from dssfn.datasets.files import open_labelled
 from dssfn.errors import PlanError
 from dssfn.shard import class_codes, one_hot
 

@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dssfn._typing import Array
-from dssfn.datasets.arrays import Source, class_labels, feature_matrix
-from dssfn.datasets.column_names import feature_columns, target_column
+from dssfn.datasets.checks import Source, class_labels, feature_matrix
+from dssfn.datasets.columns import feature_columns, target_column
 from dssfn.datasets.csv_text import SEPARATORS
 from dssfn.datasets.npz import read_npz
 from dssfn.errors import DataError
 from dssfn.hints import no_file
 
 if TYPE_CHECKING:
-    from dssfn.datasets.frames import Columns
+    from dssfn.datasets.column_blocks import Columns
 
 SUFFIXES = (*SEPARATORS, ".parquet", ".npz")
 """How the name of a readable file may end."""
@@ -136,7 +136,7 @@ def forgotten_suffix(path: Path) -> str:
 
 def _columns(path: Path) -> Columns:
     # polars takes a while to import, and only such files need it.
-    from dssfn.datasets.frames import read_columns
+    from dssfn.datasets.column_blocks import read_columns
 
     return read_columns(path)
 

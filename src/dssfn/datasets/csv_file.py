@@ -15,16 +15,8 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from dssfn.datasets.arrays import Source, changed
-from dssfn.datasets.csv_text import (
-    SEPARATORS,
-    cut_header,
-    explain,
-    no_line_feeds,
-    read_header,
-    record_blocks,
-)
-from dssfn.datasets.frames import (
+from dssfn.datasets.checks import Source, changed
+from dssfn.datasets.column_blocks import (
     READ_ERRORS,
     Columns,
     damaged_parquet,
@@ -34,6 +26,14 @@ from dssfn.datasets.frames import (
     scan_parquet,
     tidy,
     without_blanks,
+)
+from dssfn.datasets.csv_text import (
+    SEPARATORS,
+    cut_header,
+    explain,
+    no_line_feeds,
+    read_header,
+    record_blocks,
 )
 
 _CSV_BYTES = 2**21  # text parsed at a time: more is hardly faster, and costs memory
