@@ -174,7 +174,7 @@ import resource, sys
 from dssfn import simulate, Plan
 from dssfn.datasets import open_shards
 from dssfn.topology import build_topology
-files = open_shards([sys.argv[1]])
+files = open_shards([sys.argv[1]], memory=12_000_000)
 plan = Plan(n_features=files.n_features, classes=files.classes, n_layers=2, width=200)
 simulate(files.shards, plan, build_topology("complete", 1), memory=12_000_000)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dssfn.datasets import SUFFIXES, load, openml, read_labelled, read_table
-from dssfn.datasets.files import open_labelled
 from dssfn.errors import DataError
 
 X = np.array([[1.5, -2.0], [0.1, 3e-9], [7.0, 1e12], [0.0, 4.0]])
@@ -456,16 +455,13 @@ def test_labels_of_other_types_are_refused(write):
 # The index of a pandas table
 
 
-@pytest.fixture(params=["whole", "chunks"])
-def feature_names(request):
-    """The features that are taken from a file, for both ways of reading."""
-    if request.param == "whole":
-        return lambda path, **given: read_labelled(path, "y", **given).feature_names
-    return lambda path, **given: open_labelled(path, "y", **given).feature_names
+def feature_names(path, **given):
+    """The features that are taken from a file."""
+    return read_labelled(path, "y", **given).feature_names
 
 
 @pytest.mark.parametrize("index", [None, "patient"])
-def test_the_index_of_a_pandas_table_is_no_feature(tmp_path, feature_names, index):
+def test_the_index_of_a_pandas_table_is_no_feature(tmp_path, index):
     path = tmp_path / "t.parquet"
     rows = pd.Index([5, 6, 9], name=index)
     pd.DataFrame({"a": [1.0, 2, 3], "y": [0, 1, 0]}, index=rows).to_parquet(path)
@@ -474,15 +470,13 @@ def test_the_index_of_a_pandas_table_is_no_feature(tmp_path, feature_names, inde
     assert feature_names(path, features=(by_name, "a")) == (by_name, "a")
 
 
-def test_an_index_column_is_known_by_its_name_where_nothing_else_tells(
-    write, feature_names
-):
+def test_an_index_column_is_known_by_its_name_where_nothing_else_tells(write):
     columns = {"__index_level_0__": [7, 8], "a": [1, 2], "y": [0, 1]}
     assert feature_names(write("t.parquet", columns)) == ("a",)
     assert feature_names(write("t.csv", columns)) == ("__index_level_0__", "a")
 
 
-def test_an_index_may_be_the_target(tmp_path, feature_names):
+def test_an_index_may_be_the_target(tmp_path):
     path = tmp_path / "t.parquet"
     rows = pd.Index([0, 1, 0], name="y")
     pd.DataFrame({"a": [1.0, 2, 3]}, index=rows).to_parquet(path)
@@ -490,7 +484,7 @@ def test_an_index_may_be_the_target(tmp_path, feature_names):
 
 
 @pytest.mark.parametrize("note", ["nonsense", "[]", '{"index_columns": 3}', "[" * 9999])
-def test_a_damaged_note_of_pandas_is_no_matter(tmp_path, feature_names, note):
+def test_a_damaged_note_of_pandas_is_no_matter(tmp_path, note):
     path = tmp_path / "t.parquet"
     table = pl.DataFrame({"a": [1, 2], "y": [0, 1]})
     table.write_parquet(path, metadata={"pandas": note})

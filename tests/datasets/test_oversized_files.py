@@ -146,7 +146,7 @@ def test_a_header_with_many_separators_inside_of_quotes_is_read(tmp_path):
 
 
 def test_a_parquet_file_of_too_many_columns_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("dssfn.datasets.csv_text.MOST_COLUMNS", 3)
+    monkeypatch.setattr("dssfn.datasets.columns.MOST_COLUMNS", 3)
     path = tmp_path / "wide.parquet"
     pl.DataFrame({name: [0, 1] for name in "abcy"}).write_parquet(path)
     for read in (read_labelled, describe):

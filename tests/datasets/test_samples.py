@@ -16,12 +16,15 @@ from hypothesis import strategies as st
 
 from dssfn.datasets import (
     SUFFIXES,
+    FileSamples,
     csv_file,
     csv_text,
+    describe,
     files,
+    npz_samples,
+    parquet,
     read_labelled,
 )
-from dssfn.datasets.samples import FileSamples, describe
 from dssfn.errors import DataError, PlanError
 from dssfn.shard import one_hot
 
@@ -35,8 +38,8 @@ def small_blocks(size):
     with ExitStack() as stack:
         for module, name in (
             (csv_file, "_CSV_BYTES"),
-            (csv_file, "_MOST_ROWS"),
-            (files, "_NPZ_BYTES"),
+            (parquet, "_MOST_ROWS"),
+            (npz_samples, "_NPZ_BYTES"),
         ):
             stack.enter_context(mock.patch.object(module, name, size))
         yield
@@ -48,9 +51,16 @@ def block(request):
         yield
 
 
-def assert_as_read_whole(path, target=None, *, size=2, features=None):
-    """Description and chunks are those of the table that `read_labelled` gives."""
-    table = read_labelled(path, target, features=features)
+def assert_same_in_any_blocks(path, target=None, *, size=2, features=None):
+    """What is read does not depend on blocks and chunks, nor on what is kept."""
+    with small_blocks(2**21):
+        table = read_labelled(path, target, features=features)
+    in_blocks = read_labelled(path, target, features=features)
+    # Bytes, not values: -0.0 is not 0.0.
+    assert in_blocks.X.tobytes() == table.X.tobytes()
+    assert in_blocks.y.dtype == table.y.dtype
+    assert np.array_equal(in_blocks.y, table.y)
+
     classes, codes = np.unique(table.y, return_inverse=True)
     found = describe(path, target)
     assert found.n_samples == len(table.y)
@@ -62,40 +72,53 @@ def assert_as_read_whole(path, target=None, *, size=2, features=None):
         assert found.feature_names == table.feature_names
         assert found.n_features == table.X.shape[1]
 
-    samples = FileSamples(path, target=target, classes=found.classes, features=features)
-    assert samples.n_samples == len(table.y)
-    assert samples.n_features == table.X.shape[1]
-    assert samples.n_outputs == len(classes)
-    for _ in range(2):  # a pass leaves nothing behind
-        chunks = list(samples.chunks(size))
-        widths = [x.shape[1] for x, _ in chunks]
-        assert widths[:-1] == [size] * (len(widths) - 1)
-        assert 0 < widths[-1] <= size
-        for x, _ in chunks:
-            assert x.dtype == np.float64
-            assert x.flags.c_contiguous
-        together = np.hstack([x for x, _ in chunks])
-        # Bytes, not values: -0.0 is not 0.0.
-        assert together.tobytes() == np.ascontiguousarray(table.X.T).tobytes()
-        targets = np.hstack([t for _, t in chunks])
-        assert np.array_equal(targets, one_hot(codes, len(classes)))
+    for memory in (None, 0):
+        samples = FileSamples(
+            path,
+            target=target,
+            classes=found.classes,
+            features=features,
+            memory=memory,
+        )
+        assert samples.n_samples == len(table.y)
+        assert samples.n_features == table.X.shape[1]
+        assert samples.n_outputs == len(classes)
+        for _ in range(2):  # a pass leaves nothing behind
+            chunks = list(samples.chunks(size))
+            widths = [x.shape[1] for x, _ in chunks]
+            assert widths[:-1] == [size] * (len(widths) - 1)
+            assert 0 < widths[-1] <= size
+            for x, _ in chunks:
+                assert x.dtype == np.float64
+                assert x.flags.c_contiguous
+            together = np.hstack([x for x, _ in chunks])
+            assert together.tobytes() == np.ascontiguousarray(table.X.T).tobytes()
+            targets = np.hstack([t for _, t in chunks])
+            assert np.array_equal(targets, one_hot(codes, len(classes)))
 
 
-def read_through(path, target=None, *, classes=None, **options):
+def read_through(path, target=None, *, classes=None, memory=None, **options):
     """Everything a user of the file would do."""
     classes = describe(path, target).classes if classes is None else classes
-    list(FileSamples(path, target=target, classes=classes, **options).chunks(2))
+    samples = FileSamples(
+        path, target=target, classes=classes, memory=memory, **options
+    )
+    list(samples.chunks(2))
 
 
 def assert_refused(pattern, path, target=None, **options):
-    """The message matches, on one line, and names the file."""
-    with pytest.raises(DataError, match=pattern) as caught:
-        read_through(path, target, **options)
-    assert "\n" not in str(caught.value)
-    assert path.name in str(caught.value)
+    """The message matches, on one line, names the file, and is always the same."""
+    said = set()
+    for memory in (None, 0):
+        with pytest.raises(DataError, match=pattern) as caught:
+            read_through(path, target, memory=memory, **options)
+        said.add(str(caught.value))
+    (text,) = said
+    assert "\n" not in text
+    assert path.name in text
 
 
-# The law: in chunks as in one piece
+# The law: what is read does not depend on how
 
 numbers = st.one_of(
     st.integers(-(10**19), 10**19).map(str),
@@ -104,7 +127,7 @@ numbers = st.one_of(
 )
 blanks = st.sampled_from(["1", "", " ", '""', "nan", "x"])
 truths = st.sampled_from(["true", "false", "True"])
-# Each kind alone is one type for `read_labelled`; together they are others.
+# Each kind alone is one type; together they are others.
 LABELS = {
     "whole": ["0", "1", "10", "-2"],
     "float": ["0.0", "1.0", "2"],
@@ -133,18 +156,17 @@ def csv_texts(draw):
 
 @settings(max_examples=80)
 @given(text=csv_texts(), block=st.sampled_from([1, 20, 100]), size=st.integers(1, 13))
-def test_any_csv_is_the_same_in_chunks_as_in_one_piece(
-    tmp_path_factory, text, block, size
-):
+def test_any_csv_is_the_same_in_any_blocks(tmp_path_factory, text, block, size):
     path = tmp_path_factory.mktemp("laws") / "t.csv"
     path.write_bytes(text.encode())
-    with small_blocks(block):
-        try:
-            read_labelled(path, "y")
-        except DataError:
+    try:
+        read_labelled(path, "y")
+    except DataError:
+        with small_blocks(block):
             assert_refused("t.csv", path, "y")
-        else:
-            assert_as_read_whole(path, "y", size=size)
+    else:
+        with small_blocks(block):
+            assert_same_in_any_blocks(path, "y", size=size)
 
 
 @settings(max_examples=40)
@@ -164,7 +186,7 @@ def test_any_csv_is_the_same_in_chunks_as_in_one_piece(
     group=st.integers(1, 13),
     target=st.sampled_from(["i", "b", "s"]),
 )
-def test_any_parquet_is_the_same_in_chunks_as_in_one_piece(
+def test_any_parquet_is_the_same_in_any_blocks(
     tmp_path_factory, rows, block, size, group, target
 ):
     path = tmp_path_factory.mktemp("laws") / "t.parquet"
@@ -172,7 +194,7 @@ def test_any_parquet_is_the_same_in_chunks_as_in_one_piece(
     frame.write_parquet(path, row_group_size=group)
     features = [name for name in ("b", "i", "f") if name != target]
     with small_blocks(block):
-        assert_as_read_whole(path, target, size=size, features=features)
+        assert_same_in_any_blocks(path, target, size=size, features=features)
 
 
 @settings(max_examples=40)
@@ -185,7 +207,7 @@ def test_any_parquet_is_the_same_in_chunks_as_in_one_piece(
     block=st.sampled_from([1, 16, 50, 2**22]),
     size=st.integers(1, 20),
 )
-def test_any_npz_is_the_same_in_chunks_as_in_one_piece(
+def test_any_npz_is_the_same_in_any_blocks(
     tmp_path_factory, values, width, kinds, as_text, save, block, size
 ):
     path = tmp_path_factory.mktemp("laws") / "t.npz"
@@ -194,7 +216,7 @@ def test_any_npz_is_the_same_in_chunks_as_in_one_piece(
     labels = np.array(values[:J]).astype(kinds[1])
     save(path, X=features, y=labels.astype(str) if as_text else labels)
     with small_blocks(block):
-        assert_as_read_whole(path, size=size)
+        assert_same_in_any_blocks(path, size=size)
 
 
 # The same by example
@@ -209,9 +231,9 @@ def test_a_table_comes_back_as_written(write, block, suffix, labels):
     rows = len(labels)
     columns = {"u": X[:rows, 0], "label": labels, "v": X[:rows, 1]}
     path = write(f"t{suffix}", columns)
-    assert_as_read_whole(path, "label")
-    assert_as_read_whole(path, "label", features=["v", "u"], size=100)
-    assert_as_read_whole(path, "label", features=["v"], size=1)
+    assert_same_in_any_blocks(path, "label")
+    assert_same_in_any_blocks(path, "label", features=["v", "u"], size=100)
+    assert_same_in_any_blocks(path, "label", features=["v"], size=1)
 
 
 @pytest.mark.parametrize(
@@ -233,7 +255,7 @@ def test_a_label_has_the_type_of_its_whole_column(write, block, cells, classes):
     assert [type(label) for label in describe(path, "y").classes] == [
         type(label) for label in classes
     ]
-    assert_as_read_whole(path, "y")
+    assert_same_in_any_blocks(path, "y")
 
 
 @pytest.mark.parametrize(
@@ -260,7 +282,7 @@ def test_csv_dialects_that_mean_the_same_read_the_same(write, block, text):
 
 
 def test_a_column_of_whole_numbers_may_turn_into_floats(write, block):
-    assert_as_read_whole(write("t.csv", "a,y\n1,u\n2,v\n0.5,u\n"), "y")
+    assert_same_in_any_blocks(write("t.csv", "a,y\n1,u\n2,v\n0.5,u\n"), "y")
 
 
 def test_categories_and_decimals_in_parquet_are_labels_and_numbers(write, block):
@@ -275,20 +297,20 @@ def test_categories_and_decimals_in_parquet_are_labels_and_numbers(write, block)
     )
     path = write("t.parquet", frame)
     for target in ("c", "d", "e"):
-        assert_as_read_whole(path, target, features=["a", "d", "s"])
+        assert_same_in_any_blocks(path, target, features=["a", "d", "s"])
 
 
 def test_a_parquet_column_may_have_any_name(write, block):
     path = write("t.parquet", {"^a.*$": [1, 2], " ab ": [3, 4], "*": ["u", "v"]})
-    assert_as_read_whole(path, "*", features=["ab", "^a.*$"])
+    assert_same_in_any_blocks(path, "*", features=["ab", "^a.*$"])
 
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
 def test_an_npz_member_is_read_whether_compressed_or_not(tmp_path, block, save):
     path = tmp_path / "t.npz"
     save(path, X=X.astype(np.float32), y=TEXT, target=TEXT == "a")
-    assert_as_read_whole(path)
-    assert_as_read_whole(path, "target")
+    assert_same_in_any_blocks(path)
+    assert_same_in_any_blocks(path, "target")
 
 
 def test_the_file_may_lack_classes(write):
@@ -396,7 +418,7 @@ def test_a_fractional_target_asks_for_class_labels(write, block, suffix):
     assert_refused(f"{where}: classification needs class labels", path, "y")
 
 
-def test_names_are_checked_as_when_read_whole(write):
+def test_names_are_checked(write):
     path = write("t.csv", {"widht": [1], "b": [2]})
     with pytest.raises(DataError, match=r"`target` must name.*`t.csv`.*`widht`, `b`"):
         describe(path)
@@ -513,10 +535,15 @@ def test_npz_arrays_must_fit_each_other(write):
     assert_refused("must hold numbers, got dtype <U3", write("t.npz", words))
 
 
-def test_an_npz_in_fortran_order_cannot_be_read_by_rows(write):
-    content = {"X": np.asfortranarray(X), "y": TEXT}
-    assert_refused("row by row.*ascontiguousarray", write("t.npz", content))
-    assert_as_read_whole(write("t.npz", {"X": np.asfortranarray(X[:, :1]), "y": TEXT}))
+def test_an_npz_in_fortran_order_is_read_if_all_of_it_may_be_held(write):
+    path = write("t.npz", {"X": np.asfortranarray(X), "y": TEXT})
+    with pytest.raises(DataError, match=r"row by row.*ascontiguousarray"):
+        read_through(path, memory=0)
+    assert np.array_equal(read_labelled(path).X, X)
+    ((x, _),) = FileSamples(path, classes=set(TEXT)).chunks(9)
+    assert np.array_equal(x, X.T)
+    one_column = {"X": np.asfortranarray(X[:, :1]), "y": TEXT}
+    assert_same_in_any_blocks(write("t.npz", one_column))
 
 
 # A file that changes
@@ -535,11 +562,14 @@ def test_a_file_that_grows_or_shrinks_between_passes_is_refused(
         return {"a": values, "y": labels}
 
     path = write(f"t{suffix}", content(5))
-    samples = FileSamples(path, target="y", classes=[0, 1])
+    samples = FileSamples(path, target="y", classes=[0, 1], memory=0)
+    kept = FileSamples(path, target="y", classes=[0, 1])
     list(samples.chunks(size))
+    list(kept.chunks(size))
     write(f"t{suffix}", content(n_later))
     with pytest.raises(DataError, match=f"`t{suffix}` has changed since"):
         list(samples.chunks(size))
+    assert np.hstack([x for x, _ in kept.chunks(size)]).tolist() == [[0, 1, 2, 3, 4]]
 
 
 @pytest.mark.parametrize(
@@ -555,7 +585,7 @@ def test_a_file_with_other_columns_or_types_is_refused(write, name, content, rul
     first = {"a": [1, 2], "y": [0, 1]}
     if name == "t.npz":
         first = {"X": np.ones((2, 1)), "y": np.arange(2)}
-    samples = FileSamples(write(name, first), target="y", classes=[0, 1])
+    samples = FileSamples(write(name, first), target="y", classes=[0, 1], memory=0)
     path = write(name, content)
     with pytest.raises(DataError, match=rule):
         list(samples.chunks(1))
@@ -574,7 +604,7 @@ def test_a_file_that_changes_while_it_is_described_is_refused(write, block, suff
     file = files.open_labelled(path, "y")
     file.n_samples += 1  # as if a line had gone after the first pass
     with (
-        mock.patch("dssfn.datasets.samples.open_labelled", return_value=file),
+        mock.patch("dssfn.datasets.contents.open_labelled", return_value=file),
         pytest.raises(DataError, match="has changed since"),
     ):
         describe(path, "y")
@@ -584,16 +614,15 @@ def test_a_file_that_changes_while_it_is_described_is_refused(write, block, suff
 
 MEASURE = """
     import resource, sys
-    from dssfn.datasets import csv_file, files
-    from dssfn.datasets.samples import FileSamples, describe
+    from dssfn.datasets import FileSamples, csv_file, describe, npz_samples, parquet
 
     # Smaller blocks, as the files are smaller than those this is for.
     csv_file._CSV_BYTES = 2**17
-    csv_file._PARQUET_BYTES = 2**20
-    files._NPZ_BYTES = 2**20
+    parquet._PARQUET_BYTES = 2**20
+    npz_samples._NPZ_BYTES = 2**20
     for path in sys.argv[1:]:
         classes = describe(path, "y").classes
-        samples = FileSamples(path, target="y", classes=classes)
+        samples = FileSamples(path, target="y", classes=classes, memory=10**7)
         assert sum(X.shape[1] for X, _ in samples.chunks(1000)) == samples.n_samples
         print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """

@@ -86,9 +86,10 @@ def _own_files(
         raise PlanError("`--partition` must be left out: every node has its own file.")
     plan = federation.training
     paths = node_files(options.source, federation.names, hosts)
+    each = None if memory is None else memory // len(hosts[rank])
 
     def open_one(path: str | Path) -> FileSamples:
-        return FileSamples.of_plan(path, options.target, plan)
+        return FileSamples.of_plan(path, options.target, plan, memory=each)
 
     test = open_one(options.test) if options.test and rank == 0 else None
     return Experiment(

@@ -13,8 +13,8 @@ from dssfn._typing import Label
 from dssfn.cli.listed import labels, words
 from dssfn.datasets import describe
 from dssfn.datasets.columns import feature_columns
+from dssfn.datasets.contents import Description
 from dssfn.datasets.files import open_labelled
-from dssfn.datasets.samples import Description
 from dssfn.errors import PlanError
 from dssfn.hints import listing
 

@@ -179,7 +179,7 @@ def simulate(
         plan = make_plan(loaded, **settings)
         experiment = divided(loaded, plan, graph, partition, memory=budget)
     else:
-        files = open_shards(shard or [], target, test=test)
+        files = open_shards(shard or [], target, test=test, memory=budget)
         experiment = from_files(files, graph, settings, memory=budget)
     with out_folder(out), layer_progress(layers, quiet=quiet) as on_layer:
         outcome = run_experiment(

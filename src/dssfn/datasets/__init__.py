@@ -3,12 +3,13 @@
 Rows are samples here, as in scikit-learn.
 """
 
-from dssfn.datasets.contents import SUFFIXES, Table, read_labelled, read_table
+from dssfn.datasets.contents import Columns, describe, read_labelled, read_table
 from dssfn.datasets.dataset import Dataset, split
+from dssfn.datasets.files import SUFFIXES
 from dssfn.datasets.named import BUILTIN_NAMES, KNOWN_NAMES, load, load_dataset
 from dssfn.datasets.openml import fetch_openml_dataset
 from dssfn.datasets.partition import PARTITIONS, partition
-from dssfn.datasets.samples import FileSamples, describe
+from dssfn.datasets.samples import FileSamples
 from dssfn.datasets.shards import ShardFiles, open_shards
 
 __all__ = [
@@ -16,10 +17,10 @@ __all__ = [
     "KNOWN_NAMES",
     "PARTITIONS",
     "SUFFIXES",
+    "Columns",
     "Dataset",
     "FileSamples",
     "ShardFiles",
-    "Table",
     "describe",
     "fetch_openml_dataset",
     "load",

@@ -1,15 +1,8 @@
-"""CSV and Parquet through polars: a file's columns, as checked numpy arrays.
-
-CSV types are inferred from the whole file, not from its first rows, so that a column
-is text only if it holds text somewhere; the offending cell is then looked up and named.
-"""
+"""Some rows of a file's columns, read by polars, as checked numpy arrays."""
 
 from __future__ import annotations
 
-import json
-import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,53 +16,36 @@ from dssfn.datasets.checks import (
     class_labels,
     missing_label,
 )
-from dssfn.datasets.csv_text import (
-    SEPARATORS,
-    checked_names,
-    explain,
-    no_line_feeds,
-    read_header,
-)
 from dssfn.errors import DataError
-from dssfn.hints import reason, shortened
+from dssfn.hints import shortened
 
 # Damage deep inside makes the reader panic, which is no ordinary Exception.
 READ_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
-# There is none, it is damaged, or this polars is too old to show it.
-_NO_NOTE = (KeyError, TypeError, ValueError, RecursionError, AttributeError)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Columns:
-    """The columns of one file.
+class ColumnBlock:
+    """Columns of one file, in rows that follow each other.
 
     Parameters
     ----------
-    frame : polars.DataFrame
-        At least one row; names without blanks around them, all different.
+    rows : polars.DataFrame
+        At least one row, with the types that the columns have in the whole file.
     source : Source
         How to name a row of it in a message.
-    index : frozenset of str
-        Columns that only number the rows.
     """
 
-    frame: pl.DataFrame
+    rows: pl.DataFrame
     source: Source
-    index: frozenset[str] = frozenset()
-
-    @property
-    def names(self) -> list[str]:
-        """Column names in the order of the file."""
-        return self.frame.columns
 
     @property
     def n_rows(self) -> int:
-        """J, the number of samples."""
-        return self.frame.height
+        """c, the number of samples."""
+        return self.rows.height
 
     def numbers(self, name: str) -> Array:
-        """One feature column of shape (J,), all finite."""
-        series = self.frame[name]
+        """One feature column of shape (c,), all finite."""
+        series = self.rows[name]
         kind = series.dtype
         if not (kind.is_numeric() or kind in (pl.String, pl.Boolean, pl.Null)):
             raise self._bad_feature(series, 0)  # polars would cast dates to numbers
@@ -81,24 +57,33 @@ class Columns:
 
     def are_numbers(self, name: str) -> bool:
         """Whether a column holds numbers, true and false, or nothing yet."""
-        series = self.frame[name]
+        series = self.rows[name]
         if series.dtype == pl.String:
             series = tidy(series)
         return series.dtype.is_numeric() or series.dtype in (pl.Boolean, pl.Null)
 
+    def has_values(self, name: str) -> bool:
+        """Whether any row has a value in a column."""
+        return self.rows[name].null_count() < self.n_rows
+
+    def first_missing(self, name: str) -> int | None:
+        """The first row that has no value in a column; None if all have one."""
+        missing = self.rows[name].is_null().arg_true()
+        return int(missing[0]) if len(missing) else None
+
     def labels(self, name: str) -> NDArray[Any]:
-        """One target column of shape (J,) as text, bool or int64."""
-        series = self.frame[name]
+        """One target column of shape (c,) as text, bool or int64."""
+        series = self.rows[name]
         if isinstance(series.dtype, pl.Categorical | pl.Enum):
             series = series.cast(pl.String)
-        missing = series.is_null().arg_true()
-        if len(missing) == len(series):
+        if not self.has_values(name):
             raise DataError(
                 f"`{self.source.name}`: the target column `{name}` has no values. "
                 "Name another target."
             )
-        if len(missing):
-            raise missing_label(self.source, name, int(missing[0]))
+        missing = self.first_missing(name)
+        if missing is not None:
+            raise missing_label(self.source, name, missing)
         if series.dtype == pl.String:
             longest = int(series.str.len_chars().max() or 0)  # type: ignore[arg-type]
             check_text_length(longest, self.source, name=name)
@@ -129,80 +114,6 @@ class Columns:
         )
 
 
-def read_columns(path: Path) -> Columns:
-    """Read a CSV, TSV or Parquet file that exists."""
-    separator = SEPARATORS.get(path.suffix.lower())
-    columns = _read_csv(path, separator) if separator else _read_parquet(path)
-    if columns.n_rows == 0:
-        raise DataError(f"`{path.name}` has column names but no rows.")
-    return columns
-
-
-def damaged_parquet(path: Path, exc: BaseException) -> DataError:
-    """Say that a Parquet file cannot be read."""
-    return DataError(
-        f"`{path.name}` is damaged or no Parquet file ({reason(exc)}). Make it anew."
-    )
-
-
-def _read_parquet(path: Path) -> Columns:
-    names = parquet_names(path)
-    try:
-        frame = scan_parquet(path).collect()
-    except READ_ERRORS as exc:
-        raise damaged_parquet(path, exc) from exc
-    frame.columns = names
-    return Columns(frame, Source(path.name), parquet_index(path, names))
-
-
-def scan_parquet(path: Path) -> pl.LazyFrame:
-    """A Parquet file of which nothing has been read."""
-    return pl.scan_parquet(path, glob=False, hive_partitioning=False)
-
-
-def parquet_names(path: Path) -> list[str]:
-    """The checked column names of a Parquet file."""
-    try:
-        names = scan_parquet(path).collect_schema().names()
-    except READ_ERRORS as exc:
-        raise damaged_parquet(path, exc) from exc
-    return checked_names(names, path)
-
-
-def parquet_index(path: Path, names: list[str]) -> frozenset[str]:
-    """The columns that are the index of a table of pandas, which numbers its rows.
-
-    Pandas says so in a note; an index without a name can be told by what it is called.
-    """
-    try:
-        note = json.loads(pl.read_parquet_metadata(path)["pandas"])
-        noted = {str(one) for one in note["index_columns"]}
-    except (*READ_ERRORS, *_NO_NOTE):
-        noted = set()
-    return frozenset(
-        name
-        for name in names
-        if name in noted or re.fullmatch(r"__index_level_\d+__", name)
-    )
-
-
-def _read_csv(path: Path, separator: str) -> Columns:
-    names, line = read_header(path, separator)
-    try:
-        frame = pl.read_csv(
-            path, separator=separator, infer_schema_length=None, glob=False
-        )
-    except READ_ERRORS as exc:
-        raise explain(path, separator, exc) from exc
-    if frame.width != len(names):
-        raise no_line_feeds(path)
-    frame.columns = names
-    text = [series for series in frame if series.dtype == pl.String]
-    frame = frame.with_columns([tidy(series) for series in text])
-    frame = frame.head(filled_rows(frame))
-    return Columns(frame, Source(path.name, unit="line", first=line + 1))
-
-
 def without_blanks(series: pl.Series) -> pl.Series:
     """Text without blanks around it; what is nothing but blanks is missing."""
     series = series.str.strip_chars()
@@ -216,11 +127,11 @@ def tidy(series: pl.Series) -> pl.Series:
     return numbers if numbers.null_count() == series.null_count() else series
 
 
-def filled_rows(frame: pl.DataFrame) -> int:
+def filled_rows(rows: pl.DataFrame) -> int:
     """How many rows there are without the blank lines at the end.
 
     A blank line between samples is one of them, as a missing value.
     """
-    filled = frame.select(pl.any_horizontal(pl.all().is_not_null())).to_series()
-    rows = filled.arg_true()
-    return int(rows[-1]) + 1 if len(rows) else 0
+    is_filled = rows.select(pl.any_horizontal(pl.all().is_not_null())).to_series()
+    filled = is_filled.arg_true()
+    return int(filled[-1]) + 1 if len(filled) else 0

@@ -1,11 +1,53 @@
-"""Which columns of a table are the target and the features."""
+"""The columns of a file by name: which there are, the target, the features."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
+from pathlib import Path
 
 from dssfn.errors import DataError
 from dssfn.hints import did_you_mean, listing
+
+MOST_COLUMNS = 100_000  # each takes kilobytes, however short the file
+
+
+def checked_names(names: list[str], path: Path) -> list[str]:
+    """Column names without blanks around them; each must be there and differ."""
+    check_width(len(names), path)
+    names = [name.strip() for name in names]
+    for position, name in enumerate(names, start=1):
+        if not name:
+            raise DataError(
+                f"`{path.name}`: column {position} has no name. Name it, or remove it "
+                "(from pandas, write with `index=False`)."
+            )
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise DataError(
+                f"`{path.name}`: column names must differ, but `{name}` occurs "
+                f"{count} times. Rename or remove one."
+            )
+    return names
+
+
+def check_width(n_columns: int, path: Path) -> None:
+    """Refuse more columns than a file can have whose rows are samples."""
+    if n_columns > MOST_COLUMNS:
+        raise DataError(
+            f"`{path.name}` must have at most {MOST_COLUMNS} columns, got {n_columns}."
+            " Rows are samples; is it on its side? NPZ takes more features."
+        )
+
+
+def places(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    """Where the wanted columns stand, in file order.
+
+    >>> places(["a", "b", "c"], ["c", "a"])
+    [0, 2]
+    """
+    place = {name: k for k, name in enumerate(names)}
+    return sorted({place[name] for name in wanted})
 
 
 def target_column(file: str, names: Sequence[str], target: str | None) -> str:

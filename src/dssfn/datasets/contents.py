@@ -1,33 +1,24 @@
-"""Table: the samples of a user's file, read from CSV, TSV, Parquet or NPZ."""
+"""What is in a data file: all of its samples, or a description of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dssfn._typing import Array
-from dssfn.datasets.checks import Source, class_labels, feature_matrix
-from dssfn.datasets.columns import feature_columns, target_column
-from dssfn.datasets.csv_text import SEPARATORS
-from dssfn.datasets.npz import read_npz
-from dssfn.errors import DataError
-from dssfn.hints import no_file
-
-if TYPE_CHECKING:
-    from dssfn.datasets.column_blocks import Columns
-
-SUFFIXES = (*SEPARATORS, ".parquet", ".npz")
-"""How the name of a readable file may end."""
+from dssfn._typing import Array, Label
+from dssfn.datasets.checks import changed
+from dssfn.datasets.files import open_file, open_labelled
+from dssfn.datasets.sample_file import SampleFile
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
-    """The samples of one file; rows are samples.
+class Columns:
+    """The columns of one file, as features and labels; rows are samples.
 
     Parameters
     ----------
@@ -53,7 +44,7 @@ def read_table(
     target: str | None = None,
     features: Sequence[str] | None = None,
     n_features: int | None = None,
-) -> Table:
+) -> Columns:
     """Read the samples of a file.
 
     Parameters
@@ -77,18 +68,9 @@ def read_table(
         a finite number. The message names the file, the column and the row: the line
         for CSV (the header is line 1), otherwise the sample counted from 1.
     """
-    path = existing_file(path)
-    if path.suffix.lower() == ".npz":
-        table = _from_npz(path, target)
-        n_features = len(features) if features is not None else n_features
-    else:
-        table = _from_columns(_columns(path), target, features)
-    if n_features is not None and table.X.shape[1] != n_features:
-        raise DataError(
-            f"The model was trained on {n_features} features, "
-            f"`{path.name}` has {table.X.shape[1]}."
-        )
-    return table
+    return _collected(
+        open_file(path, target, features=features, n_features=n_features, room=None)
+    )
 
 
 def read_labelled(
@@ -97,74 +79,95 @@ def read_labelled(
     *,
     features: Sequence[str] | None = None,
     n_features: int | None = None,
-) -> Table:
+) -> Columns:
     """Read samples that must have labels; `target` defaults to `y` for NPZ.
 
     The other parameters are those of `read_table`. CSV and Parquet have no default:
     a wrong guess would train on the labels.
     """
-    path = existing_file(path)
-    if target is None and path.suffix.lower() == ".npz":
-        target = "y"
-    if target is None:
-        target_column(path.name, _columns(path).names, target)
-    return read_table(path, target=target, features=features, n_features=n_features)
+    return _collected(
+        open_labelled(path, target, features=features, n_features=n_features, room=None)
+    )
 
 
-def existing_file(path: str | Path) -> Path:
-    """Return the path of a data file, or say what is wrong with it."""
-    path = Path(path)
-    if not path.is_file():
-        raise DataError(no_file(path, forgotten_suffix(path)))
-    if path.suffix.lower() not in SUFFIXES:
-        raise DataError(
-            f"`{path.name}` must end in one of {', '.join(SUFFIXES)}. "
-            "Convert or rename it."
-        )
-    if path.stat().st_size == 0:
-        raise DataError(f"`{path.name}` is empty.")
-    return path
+def _collected(file: SampleFile) -> Columns:
+    """All samples of a file."""
+    X: Array = np.empty((file.n_samples, file.n_features))
+    labels = []
+    start = 0
+    for block in file.blocks():
+        end = start + block.X.shape[1]
+        if end > len(X):
+            raise changed(file.path.name)
+        X[start:end] = block.X.T
+        if block.labels is not None:
+            labels.append(block.labels)
+        start = end
+    if start < len(X):
+        raise changed(file.path.name)
+    y = np.concatenate(labels) if labels else None
+    return Columns(X, y, file.feature_names, file.target)
 
 
-def forgotten_suffix(path: Path) -> str:
-    """A question with a data file of that name, to end a message; empty if none is."""
-    for suffix in SUFFIXES:
-        if path.with_name(path.name + suffix).is_file():
-            return f" Did you mean `{path.name}{suffix}`?"
-    return ""
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What is in a labelled file.
+
+    Parameters
+    ----------
+    n_samples : int
+        J, the number of samples.
+    classes : tuple of labels
+        The classes that occur, sorted as `numpy.unique` does.
+    feature_names : tuple of str, optional
+        The columns beside the target; None for NPZ, which has no names.
+    n_features : int
+        P, the number of features.
+    """
+
+    n_samples: int
+    classes: tuple[Label, ...]
+    feature_names: tuple[str, ...] | None
+    n_features: int
 
 
-def _columns(path: Path) -> Columns:
-    # polars takes a while to import, and only such files need it.
-    from dssfn.datasets.column_blocks import read_columns
+def describe(path: str | Path, target: str | None = None) -> Description:
+    """Find out what is in a labelled file without holding it.
 
-    return read_columns(path)
+    The labels are read and checked; the features are when they are used.
+
+    Parameters
+    ----------
+    path : str or Path
+        A ``.csv``, ``.tsv``, ``.parquet`` or ``.npz`` file, as in `read_table`.
+    target : str, optional
+        The column of labels, or the array of labels in an NPZ file, there by default
+        `y`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "t.csv"
+    ...     _ = path.write_text("width,kind\\n1.5,b\\n2,a\\n")
+    ...     describe(path, "kind").classes
+    ('a', 'b')
+    """
+    return description_of(open_labelled(path, target))
 
 
-def _from_npz(path: Path, target: str | None) -> Table:
-    arrays = read_npz(path, required=("X",) if target is None else ("X", target))
-    source = Source(path.name)
-    X = feature_matrix(arrays["X"], source)
-    if target is None:
-        return Table(X=X, y=None, feature_names=None, target=None)
-    y = class_labels(arrays[target], source, name=target)
-    if len(y) != len(X):
-        raise DataError(
-            f"`{path.name}`: `X` and `{target}` must have as many rows, "
-            f"got {len(X)} and {len(y)}."
-        )
-    return Table(X=X, y=y, feature_names=None, target=target)
-
-
-def _from_columns(
-    columns: Columns, target: str | None, features: Sequence[str] | None
-) -> Table:
-    file, names = columns.source.name, columns.names
-    y = None
-    if target is not None:
-        y = columns.labels(target_column(file, names, target))
-    features = feature_columns(file, names, target, features, index=columns.index)
-    X: Array = np.empty((columns.n_rows, len(features)))
-    for position, name in enumerate(features):
-        X[:, position] = columns.numbers(name)
-    return Table(X=X, y=y, feature_names=features, target=target)
+def description_of(file: SampleFile) -> Description:
+    """What is in an open file, from a pass over its labels."""
+    classes: set[Label] = set()
+    n_labels = 0
+    for labels in file.labels():
+        classes.update(labels.tolist())
+        n_labels += len(labels)
+    if n_labels != file.n_samples:
+        raise changed(file.path.name)
+    return Description(
+        n_samples=file.n_samples,
+        classes=tuple(sorted(classes)),
+        feature_names=file.feature_names,
+        n_features=file.n_features,
+    )

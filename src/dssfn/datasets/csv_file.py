@@ -1,32 +1,33 @@
-"""CSV and Parquet files larger than memory, as `Columns` of some rows at a time.
+"""CSV files, some lines at a time, through polars.
 
-How this works. Every block must have the column types that `read_columns` finds in the
-whole file: a column of whole numbers may turn out to be text in the last line, and then
-its first label is '1' and not 1. Parquet says what its types are. For CSV a first pass
-lets polars guess the types of each block of lines and joins the guesses as polars joins
-those of single values; the passes that follow are told the result.
+How this works. A column has one type in the whole file, and a block of lines does not
+tell it: a column of whole numbers may turn out to be text in the last line, and then
+its first label is '1' and not 1. So a first pass, the survey, lets polars guess the
+types of each block and joins the guesses as polars joins those of single values. Where
+all blocks were guessed alike, as in most files, what the survey parsed is right as it
+stands; it is held, if there is room, and the file is not read again. Otherwise the
+passes that follow parse the file once more, with the types that the survey found.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import polars as pl
 
 from dssfn.datasets.checks import Source, changed
 from dssfn.datasets.column_blocks import (
     READ_ERRORS,
-    Columns,
-    damaged_parquet,
+    ColumnBlock,
     filled_rows,
-    parquet_index,
-    parquet_names,
-    scan_parquet,
     tidy,
     without_blanks,
 )
+from dssfn.datasets.columns import places
 from dssfn.datasets.csv_text import (
     SEPARATORS,
     cut_header,
@@ -37,138 +38,84 @@ from dssfn.datasets.csv_text import (
 )
 
 _CSV_BYTES = 2**21  # text parsed at a time: more is hardly faster, and costs memory
-_PARQUET_BYTES = 2**24  # numbers decoded at a time: each block opens the file anew
-_MOST_ROWS = 2**16  # of a narrow Parquet file, whose labels may be text
-
-
-class FrameFile(Protocol):
-    """A file of named columns, read again and again."""
-
-    path: Path
-    names: list[str]
-    index: frozenset[str]
-    """Columns that only number the rows."""
-    n_rows: int
-    """J, once `survey` has been called."""
-
-    def survey(self) -> None:
-        """Find out what only the whole file tells: its length and types."""
-
-    def columns(self, wanted: Sequence[str]) -> Iterator[Columns]:
-        """Some rows at a time of at least the wanted columns, in file order."""
-
-
-def open_frames(path: Path) -> FrameFile:
-    """Open a CSV, TSV or Parquet file that exists; its names are known at once."""
-    separator = SEPARATORS.get(path.suffix.lower())
-    return CsvFile(path, separator) if separator else ParquetFile(path)
-
-
-def _places(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """Where the wanted columns stand, in file order."""
-    place = {name: k for k, name in enumerate(names)}
-    return sorted({place[name] for name in wanted})
-
-
-class ParquetFile:
-    """A Parquet file, read by slices: polars skips what lies outside of a slice."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.names = parquet_names(self.path)
-        self.index = parquet_index(path, self.names)
-        self.n_rows = 0
-
-    def survey(self) -> None:
-        """Read the length, which stands at the end of the file."""
-        self.n_rows = self._length()
-
-    def columns(self, wanted: Sequence[str]) -> Iterator[Columns]:
-        """Some rows at a time of the wanted columns."""
-        if parquet_names(self.path) != self.names:
-            raise changed(self.path.name)
-        places = _places(self.names, wanted)
-        n_rows = max(1, min(_MOST_ROWS, _PARQUET_BYTES // (8 * len(places))))
-        for start in range(0, self._length(), n_rows):
-            frame = self._collect(
-                scan_parquet(self.path).select(pl.nth(*places)), start, n_rows
-            )
-            frame.columns = [self.names[place] for place in places]
-            yield Columns(frame, Source(self.path.name, first=start + 1))
-
-    def _collect(
-        self, rows: pl.LazyFrame, start: int = 0, length: int | None = None
-    ) -> pl.DataFrame:
-        try:
-            return rows.slice(start, length).collect()
-        except READ_ERRORS as exc:
-            raise damaged_parquet(self.path, exc) from exc
-
-    def _length(self) -> int:
-        return int(self._collect(scan_parquet(self.path).select(pl.len())).item())
 
 
 class CsvFile:
     """A CSV file, read by blocks of complete lines."""
 
-    def __init__(self, path: Path, separator: str) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self.names, self._header_line = read_header(path, separator)
+        self._separator = SEPARATORS[path.suffix.lower()]
+        self.names, self._header_line = read_header(path, self._separator)
         self.index: frozenset[str] = frozenset()
         self.n_rows = 0
-        self._separator = separator
         self._header: bytes | None = None  # as it stood in the first pass
         self._types: list[_ColumnType] = []
+        self._held: _Held | None = None  # what the survey parsed
 
-    def survey(self) -> None:
+    def survey(self, wanted: Sequence[str], room: int | None) -> None:
         """Find the length, without blank lines at the end, and the types."""
         types = [_ColumnType() for _ in self.names]
+        held = _Held(places(self.names, wanted), room)
         seen = 0
         for block in self._blocks():
-            guesses = self._parse(block, infer_schema_length=None, n_rows=0).dtypes
-            frame = self._parse(block, infer_schema_length=0)  # everything as text
+            rows, guesses = self._guessed(block)
             kept = []
-            for series, guess, column in zip(frame, guesses, types, strict=True):
+            for series, guess, column in zip(rows, guesses, types, strict=True):
                 kept.append(without_blanks(series) if guess == pl.String else series)
                 column.add(series, guess)
             filled = filled_rows(pl.DataFrame(kept))
             if filled:
                 self.n_rows = seen + filled
-            seen += frame.height
+            seen += rows.height
+            held.add(rows)
         self._types = types
+        self._held = held if held.are_of(types) else None
 
-    def columns(self, wanted: Sequence[str]) -> Iterator[Columns]:
+    def columns(
+        self, wanted: Sequence[str], *, is_last_use: bool = False
+    ) -> Iterator[ColumnBlock]:
         """Some rows at a time of the wanted columns, with the types of the survey."""
-        places = _places(self.names, wanted)
-        types = [self._types[place] for place in places]
+        chosen = places(self.names, wanted)
+        types = [self._types[place] for place in chosen]
+        first = self._header_line + 1
+        left = self.n_rows
+        for block in self._parsed(chosen, is_last_use):
+            typed = [column.typed(s) for s, column in zip(block, types, strict=True)]
+            rows = pl.DataFrame(typed)
+            rows.columns = [self.names[place] for place in chosen]
+            # Blank lines at the end go; anything else there is more than there was.
+            rows = rows.head(max(left, filled_rows(rows)))
+            if rows.height:
+                source = Source(self.path.name, unit="line", first=first)
+                yield ColumnBlock(rows, source)
+            first += rows.height
+            left = max(0, left - rows.height)
+
+    def _parsed(self, chosen: list[int], is_last_use: bool) -> Iterator[pl.DataFrame]:
+        """The chosen columns, parsed in the survey or now."""
+        if self._held is not None:
+            held = self._held
+            if is_last_use:
+                self._held = None
+            yield from held.given(chosen) if is_last_use else held.shown(chosen)
+            return
         options: dict[str, Any] = {
-            "columns": [f"c{place}" for place in places],
+            "columns": _labels(chosen),
             "schema_overrides": {
-                f"c{place}": column.dtype
-                for place, column in zip(places, types, strict=True)
+                f"c{place}": self._types[place].dtype for place in chosen
             },
             "infer_schema_length": 0,
         }
-        first = self._header_line + 1
-        left = self.n_rows
         for block in self._blocks():
-            frame = self._parse(block, **options)
-            typed = [column.typed(s) for s, column in zip(frame, types, strict=True)]
-            frame = pl.DataFrame(typed)
-            frame.columns = [self.names[place] for place in places]
-            # Blank lines at the end go; anything else there is more than there was.
-            frame = frame.head(max(left, filled_rows(frame)))
-            if frame.height:
-                yield Columns(frame, Source(self.path.name, unit="line", first=first))
-            first += frame.height
-            left = max(0, left - frame.height)
+            yield self._parse(block, **options)
 
     def _blocks(self) -> Iterator[bytes]:
         """Complete lines, with a header of its own above each block.
 
         Blank lines below a header are rows, but at the start of a file they are not.
         """
-        own = self._separator.join(f"c{place}" for place in range(len(self.names)))
+        own = self._separator.join(_labels(range(len(self.names))))
         prefix = own.encode() + b"\n"
         header = b""
         try:
@@ -189,11 +136,72 @@ class CsvFile:
         elif header != self._header:
             raise changed(self.path.name)
 
+    def _guessed(self, block: bytes) -> tuple[pl.DataFrame, list[pl.DataType]]:
+        """A block and the guessed types of its columns; text where these fail."""
+        try:
+            rows = pl.read_csv(
+                block, separator=self._separator, infer_schema_length=None
+            )
+        except READ_ERRORS:  # as of a number beyond 64 bits, which may be no number
+            guesses = self._parse(block, infer_schema_length=None, n_rows=0).dtypes
+            return self._parse(block, infer_schema_length=0), guesses
+        return rows, rows.dtypes
+
     def _parse(self, block: bytes, **options: Any) -> pl.DataFrame:
         try:
             return pl.read_csv(block, separator=self._separator, **options)
         except READ_ERRORS as exc:
             raise explain(self.path, self._separator, exc) from exc
+
+
+def _labels(chosen: Iterable[int]) -> list[str]:
+    """What columns are called above each block, whatever the file calls them."""
+    return [f"c{place}" for place in chosen]
+
+
+class _Held:
+    """Columns that were parsed with guessed types, as long as there is room for them.
+
+    Parameters
+    ----------
+    chosen : list of int
+        The columns.
+    room : int, optional
+        Bytes that they may take; None sets no limit.
+    """
+
+    def __init__(self, chosen: list[int], room: int | None) -> None:
+        self._chosen = chosen
+        self._blocks: deque[pl.DataFrame] = deque()
+        self._room = math.inf if room is None else room
+
+    def add(self, rows: pl.DataFrame) -> None:
+        """Take in one more block, or let go of all if that is too much."""
+        if self._room < 0:
+            return
+        rows = rows.select(_labels(self._chosen))
+        self._room -= rows.estimated_size()
+        self._blocks.append(rows)
+        if self._room < 0:
+            self._blocks.clear()
+
+    def are_of(self, types: Sequence[_ColumnType]) -> bool:
+        """Whether all is here and of these types; a missing value is of any type."""
+        return self._room >= 0 and all(
+            series.dtype == types[place].dtype or series.null_count() == len(series)
+            for rows in self._blocks
+            for place, series in zip(self._chosen, rows, strict=True)
+        )
+
+    def shown(self, chosen: list[int]) -> Iterator[pl.DataFrame]:
+        """Some of the columns."""
+        for rows in self._blocks:
+            yield rows.select(_labels(chosen))
+
+    def given(self, chosen: list[int]) -> Iterator[pl.DataFrame]:
+        """Some of the columns, none of which is held any longer."""
+        while self._blocks:
+            yield self._blocks.popleft().select(_labels(chosen))
 
 
 class _ColumnType:
@@ -203,13 +211,13 @@ class _ColumnType:
         self._guesses: set[pl.DataType] = set()
         self._is_numeric = True
 
-    def add(self, text: pl.Series, guess: pl.DataType) -> None:
+    def add(self, values: pl.Series, guess: pl.DataType) -> None:
         """Take in one more block."""
-        if text.null_count() == len(text):
+        if values.null_count() == len(values):
             return  # a guess without values says nothing
         self._guesses.add(guess)
         if guess == pl.String and self._is_numeric:
-            guess = tidy(text).dtype
+            guess = tidy(values).dtype
         self._is_numeric &= guess.is_numeric()
 
     @property

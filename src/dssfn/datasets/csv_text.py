@@ -6,18 +6,17 @@ A file may be larger than memory, so nothing here holds all of it.
 from __future__ import annotations
 
 import csv
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 
+from dssfn.datasets.columns import MOST_COLUMNS, check_width, checked_names
 from dssfn.errors import DataError
 from dssfn.hints import listing, reason, shortened
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
-MOST_COLUMNS = 100_000  # each takes kilobytes, however short the file
 _LONGEST_RECORD = 2**26  # bytes; longer than any sample, shorter than memory
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -25,7 +24,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 def read_header(path: Path, separator: str) -> tuple[list[str], int]:
     """Column names of a CSV file and the number of the line that holds them."""
     try:
-        _check_width(_count_columns(path, separator), path)
+        check_width(_count_columns(path, separator), path)
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = csv.reader(file, delimiter=separator)
             first = next((row for row in rows if row), None)
@@ -47,25 +46,6 @@ def read_header(path: Path, separator: str) -> tuple[list[str], int]:
     return checked_names(first, path), line
 
 
-def checked_names(names: list[str], path: Path) -> list[str]:
-    """Column names without blanks around them; each must be there and differ."""
-    _check_width(len(names), path)
-    names = [name.strip() for name in names]
-    for position, name in enumerate(names, start=1):
-        if not name:
-            raise DataError(
-                f"`{path.name}`: column {position} has no name. Name it, or remove it "
-                "(from pandas, write with `index=False`)."
-            )
-    for name, count in Counter(names).items():
-        if count > 1:
-            raise DataError(
-                f"`{path.name}`: column names must differ, but `{name}` occurs "
-                f"{count} times. Rename or remove one."
-            )
-    return names
-
-
 def _count_columns(path: Path, separator: str) -> int:
     """How many columns the header has, without taking it apart."""
     header, n_quotes = bytearray(), 0
@@ -81,14 +61,6 @@ def _count_columns(path: Path, separator: str) -> int:
     # As many quotation marks as they may be: whether they are odd is still known.
     is_quoted = np.cumsum(letters == ord('"'), dtype=np.uint8) % 2 == 1
     return 1 + int(np.count_nonzero((letters == ord(separator)) & ~is_quoted))
-
-
-def _check_width(n_columns: int, path: Path) -> None:
-    if n_columns > MOST_COLUMNS:
-        raise DataError(
-            f"`{path.name}` must have at most {MOST_COLUMNS} columns, got {n_columns}."
-            " Rows are samples; is it on its side? NPZ takes more features."
-        )
 
 
 def record_blocks(path: Path, size: int) -> Iterator[bytes]:

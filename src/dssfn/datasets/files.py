@@ -1,85 +1,52 @@
-"""Labelled files read some samples at a time, by the rules of `read_labelled`."""
+"""Data files of any format: found, checked and opened."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dssfn._typing import Array
-from dssfn.datasets.checks import (
-    Source,
-    changed,
-    check_feature_kind,
-    check_label_kind,
-    class_labels,
-    feature_matrix,
-    missing_label,
-)
-from dssfn.datasets.columns import feature_columns, target_column
-from dssfn.datasets.contents import existing_file
-from dssfn.datasets.npz import Header, npz_headers, npz_rows
+from dssfn.datasets.column_samples import ColumnFile, ColumnSamples
+from dssfn.datasets.columns import target_column
+from dssfn.datasets.csv_text import SEPARATORS
+from dssfn.datasets.npz_samples import NpzSamples
+from dssfn.datasets.sample_file import SampleFile
 from dssfn.errors import DataError
+from dssfn.hints import no_file
 
-if TYPE_CHECKING:
-    from dssfn.datasets.column_blocks import Columns
-    from dssfn.datasets.csv_file import FrameFile
+SUFFIXES = (*SEPARATORS, ".parquet", ".npz")
+"""How the name of a readable file may end."""
 
-_NPZ_BYTES = 2**22  # features of an NPZ file, as float64, and labels at a time
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Block:
-    """Some samples that follow each other in a file."""
-
-    X: Array  # (P, c), in any order in memory
-    labels: NDArray[Any]  # (c,) as text, bool or int64
-    source: Source  # names the c samples
+SMALL = 2**22
+"""Bytes of samples that may be held where nobody says how many: four megabytes."""
 
 
-class LabelledFile(Protocol):
-    """A file that can be read again and again, some samples at a time."""
-
-    path: Path
-    n_samples: int
-    n_features: int
-    feature_names: tuple[str, ...] | None
-
-    def labels(self) -> Iterator[NDArray[Any]]:
-        """All labels, some at a time."""
-
-    def blocks(self) -> Iterator[Block]:
-        """All samples, some at a time."""
-
-    def not_numbers(self) -> tuple[str, ...]:
-        """The features that hold text or anything else that is no number."""
-
-
-def open_labelled(
+def open_file(
     path: str | Path,
     target: str | None = None,
     *,
     features: Sequence[str] | None = None,
     n_features: int | None = None,
-) -> LabelledFile:
-    """Open a file whose samples must have labels; parameters as in `read_labelled`.
+    room: int | None = SMALL,
+) -> SampleFile:
+    """Open a file of samples; without a target they have no labels.
 
     What its names, types and length tell is checked here, the values as they are read.
+
+    Parameters
+    ----------
+    path, target, features, n_features
+        As in `read_table`.
+    room : int, optional
+        Bytes of samples that may be held so that the file need not be read again; None
+        sets no limit.
     """
     path = existing_file(path)
-    file: LabelledFile
+    file: SampleFile
     if path.suffix.lower() == ".npz":
-        file = _LabelledNpz(path, "y" if target is None else target)
+        file = NpzSamples(path, target, room)
         n_features = len(features) if features is not None else n_features
     else:
-        # polars takes a while to import, and only such files need it.
-        from dssfn.datasets.csv_file import open_frames
-
-        file = _LabelledFrames(open_frames(path), target, features)
+        file = ColumnSamples(_column_file(path), target, features).survey(room)
     if n_features is not None and file.n_features != n_features:
         raise DataError(
             f"The model was trained on {n_features} features, "
@@ -88,115 +55,57 @@ def open_labelled(
     return file
 
 
-class _LabelledNpz:
-    """The arrays `X` and the target of an NPZ archive."""
+def open_labelled(
+    path: str | Path,
+    target: str | None = None,
+    *,
+    features: Sequence[str] | None = None,
+    n_features: int | None = None,
+    room: int | None = SMALL,
+) -> SampleFile:
+    """Open a file whose samples must have labels; `target` defaults to `y` for NPZ.
 
-    def __init__(self, path: Path, target: str) -> None:
-        self.path = path
-        self.feature_names: tuple[str, ...] | None = None
-        self._target = target
-        self._headers = self._checked_headers()
-        self.n_samples, self.n_features = self._headers[0].shape
-
-    def labels(self) -> Iterator[NDArray[Any]]:
-        start = 0
-        n_rows = self._rows_at_once(0)
-        for values in npz_rows(self.path, self._target, n_rows):
-            yield class_labels(values, self._source(start), name=self._target)
-            start += len(values)
-
-    def blocks(self) -> Iterator[Block]:
-        if self._checked_headers() != self._headers:
-            raise changed(self.path.name)
-        n_rows = self._rows_at_once(self.n_features)
-        rows = npz_rows(self.path, "X", n_rows)
-        labels = npz_rows(self.path, self._target, n_rows)
-        start = 0
-        for values, some_labels in zip(rows, labels, strict=True):
-            source = self._source(start)
-            y = class_labels(some_labels, source, name=self._target)
-            yield Block(feature_matrix(values, source).T, y, source)
-            start += len(values)
-
-    def not_numbers(self) -> tuple[str, ...]:
-        return ()
-
-    def _source(self, start: int) -> Source:
-        return Source(self.path.name, first=start + 1)
-
-    def _rows_at_once(self, n_features: int) -> int:
-        label = self._headers[1].dtype.itemsize
-        return max(1, _NPZ_BYTES // (8 * n_features + label))
-
-    def _checked_headers(self) -> tuple[Header, Header]:
-        """Features and labels, once they have been found to fit each other."""
-        headers = npz_headers(self.path, ("X", self._target))
-        X, y = headers["X"], headers[self._target]
-        source = self._source(0)
-        check_feature_kind(X.shape, X.dtype, source)
-        check_label_kind(y.shape, y.dtype, source, name=self._target)
-        if X.shape[0] != y.shape[0]:
-            raise DataError(
-                f"`{self.path.name}`: `X` and `{self._target}` must have as many rows, "
-                f"got {X.shape[0]} and {y.shape[0]}."
-            )
-        if not X.by_rows:
-            raise DataError(
-                f"`{self.path.name}`: `X` must be stored row by row to be read in "
-                "parts, but it is in Fortran order. Save it again as "
-                "`numpy.ascontiguousarray(X)`."
-            )
-        return X, y
+    The other parameters are those of `open_file`. CSV and Parquet have no default: a
+    wrong guess would train on the labels.
+    """
+    path = existing_file(path)
+    if target is None and path.suffix.lower() == ".npz":
+        target = "y"
+    if target is None:
+        target = target_column(path.name, _column_file(path).names, target)
+    return open_file(path, target, features=features, n_features=n_features, room=room)
 
 
-class _LabelledFrames:
-    """The columns of a CSV or Parquet file, divided into features and the target."""
-
-    def __init__(
-        self, file: FrameFile, target: str | None, features: Sequence[str] | None
-    ) -> None:
-        self.path = file.path
-        self._file = file
-        name, names = file.path.name, file.names
-        self._target = target_column(name, names, target)
-        self._features = feature_columns(
-            name, names, target, features, index=file.index
+def existing_file(path: str | Path) -> Path:
+    """Return the path of a data file, or say what is wrong with it."""
+    path = Path(path)
+    if not path.is_file():
+        raise DataError(no_file(path, forgotten_suffix(path)))
+    if path.suffix.lower() not in SUFFIXES:
+        raise DataError(
+            f"`{path.name}` must end in one of {', '.join(SUFFIXES)}. "
+            "Convert or rename it."
         )
-        self.feature_names: tuple[str, ...] | None = self._features
-        file.survey()
-        if file.n_rows == 0:
-            raise DataError(f"`{self.path.name}` has column names but no rows.")
-        self.n_samples = file.n_rows
-        self.n_features = len(self._features)
+    if path.stat().st_size == 0:
+        raise DataError(f"`{path.name}` is empty.")
+    return path
 
-    def labels(self) -> Iterator[NDArray[Any]]:
-        for columns in self._file.columns([self._target]):
-            yield self._labels(columns)
 
-    def blocks(self) -> Iterator[Block]:
-        for columns in self._file.columns([*self._features, self._target]):
-            labels = self._labels(columns)
-            X: Array = np.empty((self.n_features, columns.n_rows))
-            for place, name in enumerate(self._features):
-                X[place] = columns.numbers(name)
-            yield Block(X, labels, columns.source)
+def forgotten_suffix(path: Path) -> str:
+    """A question with a data file of that name, to end a message; empty if none is."""
+    for suffix in SUFFIXES:
+        if path.with_name(path.name + suffix).is_file():
+            return f" Did you mean `{path.name}{suffix}`?"
+    return ""
 
-    def not_numbers(self) -> tuple[str, ...]:
-        found: set[str] = set()
-        for columns in self._file.columns(self._features):
-            left = [name for name in self._features if name not in found]
-            found.update(name for name in left if not columns.are_numbers(name))
-        return tuple(name for name in self._features if name in found)
 
-    def _labels(self, columns: Columns) -> NDArray[Any]:
-        missing = columns.frame[self._target].is_null().arg_true()
-        if len(missing) and self._has_labels():
-            raise missing_label(columns.source, self._target, int(missing[0]))
-        return columns.labels(self._target)
+def _column_file(path: Path) -> ColumnFile:
+    """A file of named columns, of which only the names have been read."""
+    # polars takes a while to import, and only such files need it.
+    if path.suffix.lower() == ".parquet":
+        from dssfn.datasets.parquet import ParquetFile
 
-    def _has_labels(self) -> bool:
-        """Whether there is any label in the whole file."""
-        return any(
-            columns.frame[self._target].null_count() < columns.n_rows
-            for columns in self._file.columns([self._target])
-        )
+        return ParquetFile(path)
+    from dssfn.datasets.csv_file import CsvFile
+
+    return CsvFile(path)

@@ -10,13 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dssfn._typing import Array
-from dssfn.datasets.contents import (
-    SUFFIXES,
-    existing_file,
-    forgotten_suffix,
-    read_labelled,
-)
+from dssfn.datasets.contents import read_labelled
 from dssfn.datasets.dataset import Dataset, check_split, split
+from dssfn.datasets.files import SUFFIXES, existing_file, forgotten_suffix
 from dssfn.datasets.npz import npz_names
 from dssfn.datasets.openml import RECIPES, check_name, fetch_openml_dataset
 from dssfn.datasets.stored import keep, read_kept, read_stored

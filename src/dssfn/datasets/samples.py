@@ -1,94 +1,45 @@
-"""A labelled file larger than memory: what is in it, and its samples chunk by chunk.
-
-The rules and the results are those of `read_labelled`, to the last bit. Only some
-megabytes of the file are held at a time, whatever its length.
-"""
+"""The samples of one file, chunk by chunk: kept in memory, or read again."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dssfn._typing import Array, Label
 from dssfn.config import Plan
 from dssfn.datasets.checks import changed
 from dssfn.datasets.files import open_labelled
+from dssfn.datasets.sample_file import SampleFile
 from dssfn.errors import PlanError
 from dssfn.shard import class_codes, one_hot
 
-
-@dataclass(frozen=True, slots=True)
-class Description:
-    """What is in a labelled file.
-
-    Parameters
-    ----------
-    n_samples : int
-        J, the number of samples.
-    classes : tuple of labels
-        The classes that occur, sorted as `numpy.unique` does.
-    feature_names : tuple of str, optional
-        The columns beside the target; None for NPZ, which has no names.
-    n_features : int
-        P, the number of features.
-    """
-
-    n_samples: int
-    classes: tuple[Label, ...]
-    feature_names: tuple[str, ...] | None
-    n_features: int
+# Of a budget, what its samples may take. The features that a training grows from them
+# are many times as large, and are what the budget is for.
+_SHARE = 8
+_BYTES = 8  # of a feature, and of a class number
 
 
-def describe(path: str | Path, target: str | None = None) -> Description:
-    """Find out what is in a labelled file without holding it.
-
-    The labels are read and checked; the features are when they are used.
-
-    Parameters
-    ----------
-    path : str or Path
-        A ``.csv``, ``.tsv``, ``.parquet`` or ``.npz`` file, as in `read_table`.
-    target : str, optional
-        The column of labels, or the array of labels in an NPZ file, there by default
-        `y`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "t.csv"
-    ...     _ = path.write_text("width,kind\\n1.5,b\\n2,a\\n")
-    ...     describe(path, "kind").classes
-    ('a', 'b')
-    """
-    file = open_labelled(path, target)
-    classes: set[Label] = set()
-    n_labels = 0
-    for labels in file.labels():
-        classes.update(labels.tolist())
-        n_labels += len(labels)
-    if n_labels != file.n_samples:
-        raise changed(file.path.name)
-    return Description(
-        n_samples=file.n_samples,
-        classes=tuple(sorted(classes)),
-        feature_names=file.feature_names,
-        n_features=file.n_features,
-    )
+def room_in(memory: int | None) -> int | None:
+    """Bytes of samples that may be kept with a budget; None sets no limit."""
+    return None if memory is None else memory // _SHARE
 
 
 class FileSamples:
-    """The samples of one file, read chunk by chunk and never held whole.
+    """The samples of one file in chunks, for as many passes as a training needs.
+
+    The first pass reads the file and keeps its features and class numbers, if they fit;
+    later passes come from memory. A larger file is read anew with every pass, and only
+    some megabytes of it are held at a time, whatever its length.
 
     Parameters
     ----------
     path : str or Path
-        A ``.csv``, ``.tsv``, ``.parquet`` or ``.npz`` file, as in `read_table`. It must
-        not change as long as this object is used.
+        A ``.csv``, ``.tsv``, ``.parquet`` or ``.npz`` file, as in `read_table`. Unless
+        its samples are kept, it must not change as long as this object is used.
     target : str, optional
         The column of labels, or the array of labels in an NPZ file, there by default
         `y`.
@@ -100,11 +51,15 @@ class FileSamples:
         in the order of the file. NPZ has no names; there only their number is checked.
     n_features : int, optional
         How many features there must be.
+    memory : int, optional
+        The budget in bytes of the node that trains on the samples. They are kept if
+        they take at most an eighth of it, at 8 bytes a feature and 8 a label; by
+        default nothing limits them and they are kept.
 
     Raises
     ------
     DataError
-        As in `read_labelled`, and if the file has changed since it was first read.
+        As in `read_labelled`, and if the file is read again and has changed.
 
     Examples
     --------
@@ -125,23 +80,48 @@ class FileSamples:
         classes: Sequence[Label],
         features: Sequence[str] | None = None,
         n_features: int | None = None,
+        memory: int | None = None,
     ) -> None:
+        room = room_in(memory)
+        self._use(
+            open_labelled(
+                path, target, features=features, n_features=n_features, room=room
+            ),
+            classes,
+            room,
+        )
+
+    @classmethod
+    def of_file(
+        cls, file: SampleFile, classes: Sequence[Label], *, memory: int | None = None
+    ) -> Self:
+        """Samples of a labelled file that is open."""
+        samples = cls.__new__(cls)
+        samples._use(file, classes, room_in(memory))
+        return samples
+
+    def _use(
+        self, file: SampleFile, classes: Sequence[Label], room: int | None
+    ) -> None:
+        self._file = file
         self._classes = tuple(classes)
         if not self._classes or len(set(self._classes)) < len(self._classes):
             raise PlanError(
                 f"`classes` must be given and differ, got {self._classes[:8]}."
             )
-        self._file = open_labelled(
-            path, target, features=features, n_features=n_features
-        )
-
-    @property
-    def feature_names(self) -> tuple[str, ...] | None:
-        """The columns that are taken, in this order; None for NPZ."""
-        return self._file.feature_names
+        n_bytes = self.n_samples * (self.n_features + 1) * _BYTES
+        self._fits = room is None or n_bytes <= room
+        self._kept: list[tuple[Array, NDArray[np.intp]]] | None = None
 
     @classmethod
-    def of_plan(cls, path: str | Path, target: str | None, plan: Plan) -> Self:
+    def of_plan(
+        cls,
+        path: str | Path,
+        target: str | None,
+        plan: Plan,
+        *,
+        memory: int | None = None,
+    ) -> Self:
         """Samples with the features and classes that all nodes agreed on."""
         return cls(
             path,
@@ -149,7 +129,13 @@ class FileSamples:
             classes=plan.classes,
             features=plan.feature_names,
             n_features=plan.n_features,
+            memory=memory,
         )
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """The columns that are taken, in this order; None for NPZ."""
+        return self._file.feature_names
 
     @property
     def n_features(self) -> int:
@@ -189,27 +175,41 @@ class FileSamples:
         """Fill chunks of equal width from blocks of any width."""
         left = self.n_samples  # not yet in a chunk that was begun
         X, codes, filled = self._empty(0), np.empty(0, np.intp), 0
-        for block in self._file.blocks():
-            if len(block.X) != self.n_features:
-                raise changed(block.source.name)
-            block_codes = class_codes(block.labels, self._classes, block.source.at)
+        for block_X, block_codes in self._blocks():
             start = 0
             while start < len(block_codes):
                 if filled == len(codes):  # begin the next chunk
                     if left == 0:
-                        raise changed(block.source.name)
+                        raise changed(self._file.path.name)
                     X, filled = self._empty(min(size, left)), 0
                     codes = np.empty(X.shape[1], np.intp)
                     left -= len(codes)
                 end = min(len(block_codes), start + len(codes) - filled)
                 into = slice(filled, filled + end - start)
-                X[:, into] = block.X[:, start:end]
+                X[:, into] = block_X[:, start:end]
                 codes[into] = block_codes[start:end]
                 start, filled = end, into.stop
                 if filled == len(codes):
                     yield X, one_hot(codes, self.n_outputs)
         if left or filled < len(codes):
             raise changed(self._file.path.name)
+
+    def _blocks(self) -> Iterator[tuple[Array, NDArray[np.intp]]]:
+        """All samples and their class numbers, kept or read."""
+        if self._kept is not None:
+            yield from self._kept
+            return
+        read = []
+        for block in self._file.blocks():
+            if len(block.X) != self.n_features:
+                raise changed(block.source.name)
+            assert block.labels is not None  # the file was opened with a target
+            codes = class_codes(block.labels, self._classes, block.source.at)
+            if self._fits:
+                read.append((block.X, codes))
+            yield block.X, codes
+        if self._fits:
+            self._kept = read
 
     def _empty(self, width: int) -> Array:
         return np.empty((self.n_features, width))

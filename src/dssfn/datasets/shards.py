@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dssfn._typing import Label
-from dssfn.datasets.samples import Description, FileSamples, describe
+from dssfn.datasets.contents import Description, description_of
+from dssfn.datasets.files import open_labelled
+from dssfn.datasets.samples import FileSamples, room_in
 from dssfn.errors import DataError
 
 
@@ -39,6 +41,7 @@ def open_shards(
     target: str | None = None,
     *,
     test: str | Path | None = None,
+    memory: int | None = None,
 ) -> ShardFiles:
     """Open one labelled file per node, to be read in chunks.
 
@@ -53,26 +56,35 @@ def open_shards(
         The column of labels, the same in all files; `y` for NPZ.
     test : str or Path, optional
         A file to test on; it may hold no other classes.
+    memory : int, optional
+        The budget in bytes of all nodes together, equal for each. What fits of it is
+        read only once; see `FileSamples`.
     """
-    found = [describe(path, target) for path in paths]
+    each = None if memory is None else memory // len(paths)
+    files = [open_labelled(path, target, room=room_in(each)) for path in paths]
+    found = [description_of(file) for file in files]
     _check_labels(paths, found)
     labels = {label for one in found for label in one.classes}
     names = next((one.feature_names for one in found if one.feature_names), None)
     classes, n_features = tuple(sorted(labels)), found[0].n_features
     _check_columns(paths, found, names)
-
-    def open_one(path: str | Path) -> FileSamples:
-        return FileSamples(
-            path,
+    if names is not None:
+        files = [file.in_order(names) for file in files]
+    return ShardFiles(
+        classes=classes,
+        feature_names=names,
+        n_features=n_features,
+        shards=[FileSamples.of_file(file, classes, memory=each) for file in files],
+        test=None
+        if test is None
+        else FileSamples(
+            test,
             target=target,
             classes=classes,
             features=names,
             n_features=n_features,
-        )
-
-    shards = [open_one(path) for path in paths]
-    return ShardFiles(
-        classes, names, n_features, shards, None if test is None else open_one(test)
+            memory=each,
+        ),
     )
 
 

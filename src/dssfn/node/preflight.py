@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dssfn._atomic import check_writable
-from dssfn.config import Plan
-from dssfn.datasets.samples import FileSamples
+from dssfn.config import Plan, bytes_of
+from dssfn.datasets import FileSamples
 from dssfn.errors import DataError, InputError
 from dssfn.federation import Federation, split_address
 from dssfn.node.pki import Identity, read_identity
@@ -43,7 +43,8 @@ def identity_of(spec: NodeSpec) -> Identity:
 
 def samples_of(spec: NodeSpec, plan: Plan) -> FileSamples:
     """The node's data, which must have the plan's features and classes."""
-    samples = FileSamples.of_plan(spec.data, spec.target, plan)
+    memory = bytes_of(spec.memory) if spec.memory else None
+    samples = FileSamples.of_plan(spec.data, spec.target, plan, memory=memory)
     if samples.n_samples < 1:
         raise DataError(f"`{spec.data}` must hold at least one sample, got none.")
     return samples

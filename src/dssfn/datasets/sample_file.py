@@ -1,0 +1,44 @@
+"""What every format of data files offers: its samples, some at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+from numpy.typing import NDArray
+
+from dssfn._typing import Array
+from dssfn.datasets.checks import Source
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """Some samples that follow each other in a file."""
+
+    X: Array  # (P, c), in any order in memory
+    labels: NDArray[Any] | None  # (c,) as text, bool or int64; None without a target
+    source: Source  # names the c samples
+
+
+class SampleFile(Protocol):
+    """A file that can be read again and again, some samples at a time."""
+
+    path: Path
+    target: str | None
+    n_samples: int
+    n_features: int
+    feature_names: tuple[str, ...] | None
+
+    def labels(self) -> Iterator[NDArray[Any]]:
+        """All labels of a file that was opened with a target, some at a time."""
+
+    def blocks(self) -> Iterator[Block]:
+        """All samples, some at a time."""
+
+    def not_numbers(self) -> tuple[str, ...]:
+        """The features that hold text or anything else that is no number."""
+
+    def in_order(self, features: Sequence[str]) -> Self:
+        """The same open file, its features by name; without names they stay as is."""
