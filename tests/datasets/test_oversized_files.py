@@ -11,7 +11,7 @@ import pytest
 
 from dssfn.datasets import FileSamples, describe, read_labelled
 from dssfn.errors import DataError
-from tests.support.tight_memory import needs_rlimit, refusal
+from tests.support.tight_memory import needs_rlimit, refusal, refusals
 
 pytestmark = needs_rlimit
 
@@ -22,17 +22,16 @@ def in_chunks(path):
     for _ in FileSamples(path, target="y", classes=("0", "1")).chunks(100):
         pass
 """
-READERS = {
-    "whole": 'read_labelled(sys.argv[1], "y")',
-    "labels": 'describe(sys.argv[1], "y")',
-    "chunks": "in_chunks(sys.argv[1])",
-}
+READERS = [
+    'read_labelled(sys.argv[1], "y")',
+    'describe(sys.argv[1], "y")',
+    "in_chunks(sys.argv[1])",
+]
 
 
 def assert_refused(path, words=""):
     """Every way of reading a file must refuse it within 200 MB."""
-    for call in READERS.values():
-        said = refusal(IMPORTS, call, path)
+    for said in refusals(IMPORTS, READERS, path):
         assert said.startswith("DataError")
         assert path.name in said
         assert words in said

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -19,22 +20,26 @@ _BELT = 3000  # MB above the start, beyond which nothing is given: others work h
 _SHELL = ["sh", "-c", '"$@"; exit $?', "sh"]
 
 _FRAME = """
-import resource, sys
+import gc, resource, sys
 from pathlib import Path
 {imports}
 pages = int(Path("/proc/self/statm").read_text().split()[0])
 belt = pages * resource.getpagesize() + {belt} * 10**6
 resource.setrlimit(resource.RLIMIT_AS, (belt, belt))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-try:
-    {call}
-except Exception as exc:
-    said = type(exc).__name__ + ": " + str(exc)
-else:
-    said = "nothing"
+said = []
+for call in {calls!r}:
+    try:
+        eval(call)
+    except Exception as exc:
+        said.append(type(exc).__name__ + ": " + str(exc))
+    else:
+        said.append("nothing")
+    gc.collect()  # an error holds what its functions held
 after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print((after - before) // 1000)
-print(said)
+for one in said:
+    print(one)
 """
 
 
@@ -48,7 +53,17 @@ def refusal(imports: str, call: str, *paths: Path, most: int = 200) -> str:
     call : str
         An expression; `sys.argv[1]`, .. are the paths.
     """
-    code = _FRAME.format(imports=textwrap.dedent(imports), belt=_BELT, call=call)
+    (said,) = refusals(imports, [call], *paths, most=most)
+    return said
+
+
+def refusals(
+    imports: str, calls: Sequence[str], *paths: Path, most: int = 200
+) -> list[str]:
+    """What is said to each of several calls, in one process and as in `refusal`."""
+    code = _FRAME.format(
+        imports=textwrap.dedent(imports), belt=_BELT, calls=list(calls)
+    )
     done = subprocess.run(
         [*_SHELL, sys.executable, "-c", code, *map(str, paths)],
         capture_output=True,
@@ -56,7 +71,7 @@ def refusal(imports: str, call: str, *paths: Path, most: int = 200) -> str:
         timeout=600,
     )
     assert done.returncode == 0, done.stderr
-    grown, said = done.stdout.split("\n", 1)
+    grown, *said = done.stdout.splitlines()
     assert int(grown) < most, f"{grown} MB: {said}"
-    assert len(said.strip().splitlines()) == 1, said
-    return said.strip()
+    assert len(said) == len(calls), said
+    return said
