@@ -25,7 +25,8 @@ from dssfn.datasets import (
     named,
     split,
 )
-from dssfn.datasets.openml import RECIPES, Recipe, convert
+from dssfn.datasets.openml import convert
+from dssfn.datasets.recipes import RECIPES, Recipe
 from dssfn.errors import DataError, PlanError
 
 REAL = Path(os.environ.get("DSSFN_DATA_DIR", "no data folder is set"))

@@ -14,8 +14,8 @@ import sklearn.datasets
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dssfn.datasets import load_dataset, openml
-from dssfn.datasets.recipes import content_digest
+from dssfn.datasets import load_dataset
+from dssfn.datasets.recipes import RECIPES, content_digest
 from dssfn.errors import DataError
 from tests.datasets.test_named import REAL, other_frame
 
@@ -173,7 +173,7 @@ def test_a_known_set_of_another_size_is_refused_and_not_kept(
 def test_the_pinned_digests_are_those_of_the_paper_s_sets(name):
     frame, target = as_openml_gives_it(name)
     found = content_digest(frame.to_numpy(), target.to_numpy())
-    assert found == openml.RECIPES[name].content
+    assert found == RECIPES[name].content
 
 
 # The cache

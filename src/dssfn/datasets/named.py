@@ -14,7 +14,8 @@ from dssfn.datasets.contents import read_labelled
 from dssfn.datasets.dataset import Dataset, check_split, split
 from dssfn.datasets.files import SUFFIXES, existing_file, forgotten_suffix
 from dssfn.datasets.npz import npz_names
-from dssfn.datasets.openml import RECIPES, check_name, fetch_openml_dataset
+from dssfn.datasets.openml import check_name, fetch_openml_dataset
+from dssfn.datasets.recipes import RECIPES
 from dssfn.datasets.stored import keep, read_kept, read_stored
 from dssfn.errors import DataError, PlanError
 from dssfn.hints import did_you_mean

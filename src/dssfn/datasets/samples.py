@@ -53,8 +53,9 @@ class FileSamples:
         How many features there must be.
     memory : int, optional
         The budget in bytes of the node that trains on the samples. They are kept if
-        they take at most an eighth of it, at 8 bytes a feature and 8 a label; by
-        default nothing limits them and they are kept.
+        they take at most an eighth of it, at 8 bytes a feature and 8 a label. The
+        training plans with the whole budget, so that the two together may exceed it by
+        that eighth. By default nothing limits them and they are kept.
 
     Raises
     ------

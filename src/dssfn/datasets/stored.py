@@ -1,7 +1,11 @@
-"""A data set as an NPZ file: `X_train`, `y_train`, `X_test`, `y_test`."""
+"""A data set as an NPZ file: `X_train`, `y_train`, `X_test`, `y_test`.
+
+A digest beside the file tells whether it is still what was written.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 import warnings
 from pathlib import Path
@@ -10,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dssfn._atomic import write_atomically
 from dssfn.datasets.checks import Source, class_labels, feature_matrix
 from dssfn.datasets.dataset import Dataset
 from dssfn.datasets.npz import read_npz
-from dssfn.datasets.recipes import check_digest, write_digest
 from dssfn.errors import DataError
 from dssfn.hints import reason
 
@@ -42,7 +46,7 @@ def read_stored(name: str, path: Path) -> Dataset:
 
 def read_kept(name: str, path: Path) -> Dataset:
     """Read what `keep` wrote, which must not have changed."""
-    check_digest(path)
+    _check_digest(path)
     return read_stored(name, path)
 
 
@@ -58,7 +62,7 @@ def keep(data: Dataset, path: Path) -> Dataset:
         with tempfile.TemporaryDirectory(dir=path.parent) as folder:
             unfinished = Path(folder) / path.name
             np.savez_compressed(unfinished, **arrays)
-            write_digest(path, unfinished.read_bytes())
+            _write_digest(path, unfinished.read_bytes())
             unfinished.replace(path)
     except OSError as exc:
         warnings.warn(
@@ -97,3 +101,32 @@ def _to_arrays(data: Dataset) -> dict[str, Any]:
 
 def _are_bytes(X: NDArray[Any]) -> bool:
     return bool(X.min() >= 0 and X.max() <= 255 and not (X % 1).any())
+
+
+def _write_digest(path: Path, content: bytes) -> None:
+    """Keep the digest of a file beside it, as `sha256sum` does."""
+    line = f"{hashlib.sha256(content).hexdigest()}  {path.name}\n"
+    write_atomically(_beside(path), line.encode())
+
+
+def _check_digest(path: Path) -> None:
+    """Refuse a file that is no longer what it was when its digest was kept.
+
+    A file without one was put there by its owner, who may.
+    """
+    try:
+        expected = _beside(path).read_text(errors="replace").split(maxsplit=1)[:1]
+    except FileNotFoundError:
+        return
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if expected != [found]:
+        raise DataError(
+            f"`{path}` has changed since it was downloaded: sha256 {found}, expected "
+            f"{''.join(expected) or 'one'} as in `{_beside(path).name}`. Remove the "
+            "file to download it again."
+        )
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f"{path.name}.sha256")
