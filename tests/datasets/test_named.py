@@ -1,19 +1,10 @@
 from __future__ import annotations
 
-import os
-import socket
-import warnings
-from http.client import IncompleteRead
 from pathlib import Path
-from urllib.error import URLError
 
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn.datasets
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from sklearn.model_selection import train_test_split
 
 from dssfn.datasets import (
     BUILTIN_NAMES,
@@ -22,16 +13,12 @@ from dssfn.datasets import (
     fetch_openml_dataset,
     load,
     load_dataset,
-    named,
-    split,
 )
-from dssfn.datasets.openml import convert
-from dssfn.datasets.recipes import RECIPES, Recipe
+from dssfn.datasets.recipes import RECIPES
 from dssfn.errors import DataError, PlanError
+from tests.support.data_sets import ARRAYS, REAL, assert_equal
 
-REAL = Path(os.environ.get("DSSFN_DATA_DIR", "no data folder is set"))
 pytestmark = pytest.mark.usefixtures("offline")
-ARRAYS = ("X_train", "y_train", "X_test", "y_test")
 
 
 def toy(n_train=6, n_test=4, n_features=3):
@@ -50,13 +37,7 @@ def save(path, **arrays):
     return path
 
 
-def assert_equal(one, two):
-    for name in ARRAYS:
-        assert np.array_equal(getattr(one, name), getattr(two, name)), name
-    assert one.feature_names == two.feature_names
-
-
-# scikit-learn's sets and the split
+# scikit-learn's sets
 
 
 @pytest.mark.parametrize(
@@ -77,68 +58,6 @@ def test_builtin_sets_need_nothing(name, n_samples, n_features, n_classes):
     assert all(isinstance(feature, str) for feature in data.feature_names)
     assert data.X_train.dtype == data.X_test.dtype == np.float64
     assert set(data.y_train) == set(data.y_test) == set(range(n_classes))
-
-
-def test_the_split_is_that_of_scikit_learn():
-    X, y = sklearn.datasets.load_iris(return_X_y=True)
-    expected = train_test_split(X, y, test_size=0.3, random_state=7, stratify=y)
-    data = load_dataset("iris", test_size=0.3, seed=7)
-    got = (data.X_train, data.X_test, data.y_train, data.y_test)
-    assert all(np.array_equal(a, b) for a, b in zip(got, expected, strict=True))
-
-
-def test_the_seed_decides_the_split():
-    assert_equal(load_dataset("wine", seed=2**40), load_dataset("wine", seed=2**40))
-    one, two = load_dataset("wine", seed=0), load_dataset("wine", seed=1)
-    assert not np.array_equal(one.X_test, two.X_test)
-
-
-@settings(derandomize=True, max_examples=50)
-@given(
-    labels=st.lists(st.integers(0, 3), min_size=8, max_size=60),
-    test_size=st.floats(0.1, 0.5),
-    seed=st.integers(0, 2**63 - 1),
-)
-def test_a_split_keeps_every_sample_once_and_classes_in_proportion(
-    labels, test_size, seed
-):
-    y = np.array([0, 0, 1, 1, *labels])
-    X = np.arange(len(y), dtype=float)[:, None]
-    data = split("law", X, y, test_size=test_size, seed=seed)
-    rows = np.concatenate([data.X_train, data.X_test])[:, 0].astype(int)
-    assert np.array_equal(np.sort(rows), np.arange(len(y)))
-    assert np.array_equal(y[rows], np.concatenate([data.y_train, data.y_test]))
-    counts = np.bincount(y)
-    counts = counts[counts > 0]
-    if counts.min() >= 2 and len(data.y_test) >= len(counts):
-        expected = np.bincount(y) * len(data.y_test) / len(y)
-        got = np.bincount(data.y_test, minlength=len(expected))
-        assert np.abs(got - expected).max() < 2
-
-
-def test_a_class_too_rare_to_stratify_is_split_at_random():
-    y = np.array([0] * 10 + [1] * 10 + [2])
-    data = split("rare", np.zeros((21, 1)), y, test_size=0.25, seed=0)
-    assert len(data.y_test) == 6
-
-
-@pytest.mark.parametrize("test_size", [0, 1, -0.1, 1.5, float("nan"), "half"])
-def test_the_test_share_must_lie_between_0_and_1(test_size):
-    with pytest.raises(PlanError, match="`test_size` must lie between 0 and 1"):
-        load_dataset("iris", test_size=test_size)
-    with pytest.raises(PlanError, match="`test_size` must lie between 0 and 1"):
-        load("missing.csv", test_size=test_size)
-
-
-@pytest.mark.parametrize("seed", [-1, 0.5, True])
-def test_the_seed_must_be_a_whole_number(seed):
-    with pytest.raises(PlanError, match="`seed` must be a whole number"):
-        load_dataset("iris", seed=seed)
-
-
-def test_a_split_must_leave_a_training_sample():
-    with pytest.raises(DataError, match="leaves no training sample of 1"):
-        split("one", np.zeros((1, 1)), np.zeros(1), test_size=0.5, seed=0)
 
 
 # Folders of NPZ files
@@ -345,194 +264,6 @@ def test_a_source_is_a_path_if_it_looks_like_one(flowers, monkeypatch):
         load("plain", target="y")
 
 
-# OpenML
-
-
-def vowel_frame(speaker):
-    """The 990 samples of vowel in file order, with made-up features."""
-    n_speakers = np.repeat(np.arange(15), 66)
-    frame = pd.DataFrame({f"Feature_{i}": np.arange(990.0) + i for i in range(10)})
-    frame.insert(0, "Train_or_Test", pd.Categorical(["Train"] * 990))
-    frame.insert(1, "Speaker_Number", speaker(n_speakers))
-    frame.insert(2, "Sex", pd.Categorical(["Male"] * 990))
-    words = [
-        "hid",
-        "hId",
-        "hEd",
-        "hAd",
-        "hYd",
-        "had",
-        "hOd",
-        "hod",
-        "hUd",
-        "hud",
-        "hed",
-    ]
-    return frame, pd.Series(words * 90, name="Class", dtype="category")
-
-
-def names_out_of_order(numbers):
-    return pd.Categorical([f"{'zyxwvutsrqponml'[n]}name" for n in numbers])
-
-
-@pytest.mark.parametrize(
-    "speaker",
-    [
-        lambda numbers: numbers,
-        lambda numbers: pd.Categorical(numbers.astype(str)),
-        names_out_of_order,
-    ],
-)
-def test_vowel_is_split_by_speaker_and_keeps_ten_features(speaker):
-    data = convert("vowel", *vowel_frame(speaker))
-    assert data.feature_names == tuple(f"Feature_{i}" for i in range(10))
-    assert np.array_equal(data.X_train[:, 0], np.arange(528))
-    assert np.array_equal(data.X_test[:, 0], np.arange(528, 990))
-    assert data.y_train[:12].tolist() == [*range(11), 0]
-    assert np.bincount(data.y_test).tolist() == [42] * 11
-
-
-def test_vowel_without_speakers_is_refused():
-    frame, target = vowel_frame(lambda numbers: numbers)
-    with pytest.raises(DataError, match="no column of speakers"):
-        convert("vowel", frame.drop(columns="Speaker_Number"), target)
-
-
-@pytest.mark.parametrize(
-    ("name", "n_train", "labels", "n_classes"),
-    [
-        ("satimage", 4435, ["7.", "1.", "2.", "3.", "4.", "5."], 6),
-        ("letter", 13333, [chr(ord("Z") - i) for i in range(26)], 26),
-        ("mnist", 60000, [str(9 - i) for i in range(10)], 10),
-    ],
-)
-def test_recipes_train_on_the_first_rows_with_sorted_class_ids(
-    name, n_train, labels, n_classes
-):
-    n_rows = n_train + 100
-    target = pd.Series((labels * (n_rows // len(labels) + 1))[:n_rows], name="class")
-    frame = pd.DataFrame({"f": np.arange(n_rows)})
-    data = convert(name, frame, target.astype("category"))
-    assert data.X_train.shape == (n_train, 1)
-    assert np.array_equal(data.X_test[:, 0], np.arange(n_train, n_rows))
-    assert set(data.y_train.tolist()) == set(range(n_classes))
-    order = sorted(labels)
-    expected = [order.index(label) for label in labels]
-    assert data.y_train[: len(labels)].tolist() == expected
-
-
-@pytest.mark.parametrize("n_rows", [4435, 100])
-def test_a_recipe_refuses_a_set_of_another_size(n_rows):
-    target = pd.Series(np.arange(n_rows) % 6, name="class")
-    with pytest.raises(DataError, match="not the known set: expected 4435"):
-        convert("satimage", pd.DataFrame({"f": np.zeros(n_rows)}), target)
-
-
-def other_frame():
-    frame = pd.DataFrame({"a": np.arange(20), "b": np.linspace(0, 1, 20), "c": True})
-    return frame, pd.Series(["x", "y"] * 10, name="class", dtype="category")
-
-
-def test_other_sets_are_split_70_to_30_by_class():
-    data = convert("other", *other_frame())
-    assert data.X_train.shape == (14, 3)
-    assert sorted(data.y_test) == ["x"] * 3 + ["y"] * 3
-    assert data.feature_names == ("a", "b", "c")
-    assert_equal(data, convert("other", *other_frame()))
-
-
-def test_numbers_given_as_text_are_whole_labels():
-    frame, _ = other_frame()
-    data = convert("other", frame, pd.Series(["1", "2"] * 10, name="class"))
-    assert data.y_train.dtype == np.int64
-
-
-@pytest.mark.parametrize(
-    ("damage", "message"),
-    [
-        (lambda f, t: (f.assign(d="red"), t), "column `d` is of type"),
-        (lambda f, t: (f.mask(f["a"] == 3), t), "row 4, column 1 of `X`"),
-        (lambda f, t: (f, t.mask(t.index == 5)), "row 6: the target `class` is miss"),
-        (lambda f, t: (f, None), "must have one target"),
-        (lambda f, t: (f, t.to_frame()), "must have one target"),
-        (lambda f, t: (f, f["b"]), "classification needs class labels"),
-    ],
-)
-def test_sets_that_do_not_fit_are_refused(damage, message):
-    frame, target = other_frame()
-    with pytest.raises(DataError, match=message) as caught:
-        convert("other", *damage(frame[["a", "b"]], target))
-    assert "other of OpenML" in str(caught.value)
-
-
-def test_a_set_from_openml_is_kept_in_the_cache(openml, tmp_path):
-    frame, target = other_frame()
-    asked = openml(frame, target)
-    first = load_dataset("other")
-    second = load_dataset("other")
-    assert [which["name"] for which in asked] == ["other"]
-    assert_equal(first, second)
-    assert first.feature_names == ("a", "b", "c")
-    kept = {path.name for path in (tmp_path / "cache").iterdir()}
-    assert kept == {"other.npz", "other.npz.sha256"}
-
-
-def test_pixels_from_openml_are_scaled_once(openml, tmp_path, monkeypatch):
-    n_rows = 60010
-    small = Recipe(554, n_train=60000, shape=(n_rows, 1), n_classes=10)
-    monkeypatch.setitem(RECIPES, "mnist", small)
-    pixels = pd.DataFrame({"p": np.arange(n_rows) % 256})
-    asked = openml(pixels, pd.Series(np.arange(n_rows) % 10, name="class"))
-    first, second = load_dataset("mnist"), load_dataset("mnist")
-    assert [which["data_id"] for which in asked] == [554]
-    assert first.X_train.max() == 1
-    assert_equal(first, second)
-    with np.load(tmp_path / "cache" / "mnist.npz") as stored:
-        assert stored["X_train"].dtype == np.uint8
-
-
-def test_a_cache_that_cannot_be_written_is_a_warning(openml, tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("in the way")
-    monkeypatch.setenv("DSSFN_CACHE_DIR", str(tmp_path / "file"))
-    openml(*other_frame())
-    with pytest.warns(UserWarning, match="could not be kept.*DSSFN_CACHE_DIR"):
-        assert load_dataset("other").X_train.shape == (14, 3)
-
-
-@pytest.mark.parametrize(
-    ("trouble", "words"),
-    [
-        (URLError("no route to host"), "no route to host"),
-        (TimeoutError("timed out"), "timed out"),
-        (ValueError("No active dataset other found."), "No active dataset other found"),
-        (IncompleteRead(b""), "IncompleteRead"),
-        (KeyError("data"), "data"),
-        (ImportError("pandas"), "pip install pandas"),
-    ],
-)
-def test_trouble_with_openml_is_a_data_error(monkeypatch, trouble, words):
-    def fail(**_):
-        raise trouble
-
-    monkeypatch.setattr(sklearn.datasets, "fetch_openml", fail)
-    with pytest.raises(DataError, match=words) as caught:
-        fetch_openml_dataset("other")
-    assert "\n" not in str(caught.value)
-
-
-def test_downloads_give_up_and_do_not_chatter(monkeypatch):
-    def fail(**_):
-        assert socket.getdefaulttimeout() == 30
-        warnings.warn("A network error occurred while downloading. Retrying...")  # noqa: B028
-        raise URLError("no route to host")
-
-    monkeypatch.setattr(sklearn.datasets, "fetch_openml", fail)
-    before = socket.getdefaulttimeout()
-    with pytest.raises(DataError, match="OpenML did not give `other`"):
-        fetch_openml_dataset("other")
-    assert socket.getdefaulttimeout() == before
-
-
 # The paper's sets, where they are at hand
 
 
@@ -545,7 +276,7 @@ def real():
         if not (REAL / f"{name}.npz").is_file():
             pytest.skip(f"{name}.npz is not in the data folder")
         if name not in loaded:
-            loaded[name] = named.load_dataset(name, data_dir=REAL)
+            loaded[name] = load_dataset(name, data_dir=REAL)
         return loaded[name]
 
     return get

@@ -1,23 +1,25 @@
-"""What is downloaded must be what was asked for, then and whenever it is used again."""
+"""What OpenML gives: its checksum, its conversion, and what can go wrong."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import socket
 import threading
+import warnings
+from http.client import IncompleteRead
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from urllib.error import URLError
 
 import numpy as np
 import pandas as pd
 import pytest
 import sklearn.datasets
-from hypothesis import given
-from hypothesis import strategies as st
 
-from dssfn.datasets import load_dataset
-from dssfn.datasets.recipes import RECIPES, content_digest
+from dssfn.datasets import fetch_openml_dataset, load_dataset
+from dssfn.datasets.openml import convert
 from dssfn.errors import DataError
-from tests.datasets.test_named import REAL, other_frame
+from tests.support.data_sets import assert_equal, other_frame
 
 pytestmark = pytest.mark.usefixtures("offline")
 
@@ -106,98 +108,150 @@ def test_a_download_with_another_checksum_is_refused_and_not_kept(server, tmp_pa
     assert not (tmp_path / "cache").exists()
 
 
-# The content of known sets
+# The conversion
 
 
-@given(st.randoms(use_true_random=False), st.permutations(range(4)))
-def test_the_digest_is_that_of_the_rows_whatever_their_order_and_class_ids(rng, ids):
-    X = np.arange(60.0).reshape(20, 3) / 8
-    y = np.arange(20) % 4
-    order = rng.sample(range(20), 20)
-    assert content_digest(X[order], np.array(ids)[y[order]]) == content_digest(X, y)
+def vowel_frame(speaker):
+    """The 990 samples of vowel in file order, with made-up features."""
+    n_speakers = np.repeat(np.arange(15), 66)
+    frame = pd.DataFrame({f"Feature_{i}": np.arange(990.0) + i for i in range(10)})
+    frame.insert(0, "Train_or_Test", pd.Categorical(["Train"] * 990))
+    frame.insert(1, "Speaker_Number", speaker(n_speakers))
+    frame.insert(2, "Sex", pd.Categorical(["Male"] * 990))
+    words = [
+        "hid",
+        "hId",
+        "hEd",
+        "hAd",
+        "hYd",
+        "had",
+        "hOd",
+        "hod",
+        "hUd",
+        "hud",
+        "hed",
+    ]
+    return frame, pd.Series(words * 90, name="Class", dtype="category")
 
 
-@given(st.integers(0, 19), st.integers(0, 2))
-def test_any_other_value_or_class_gives_another_digest(row, column):
-    X, y = np.arange(60.0).reshape(20, 3), np.arange(20) % 4
-    changed, moved = X.copy(), y.copy()
-    changed[row, column] += 0.001
-    moved[row] = (moved[row] + 1) % 4
-    assert content_digest(changed, y) != content_digest(X, y)
-    assert content_digest(X, moved) != content_digest(X, y)
+def names_out_of_order(numbers):
+    return pd.Categorical([f"{'zyxwvutsrqponml'[n]}name" for n in numbers])
 
 
-def as_openml_gives_it(name):
-    """A real set in the form of OpenML, in an order of its own; skipped without."""
-    if not (REAL / f"{name}.npz").is_file():
-        pytest.skip(f"{name}.npz is not in the data folder")
-    with np.load(REAL / f"{name}.npz") as arrays:
-        X = np.concatenate([arrays["X_train"], arrays["X_test"]]).astype(float)
-        y = np.concatenate([arrays["y_train"], arrays["y_test"]])
-    order = np.random.default_rng(0).permutation(len(y))
-    target = pd.Series([chr(ord("A") + k) for k in y[order]], name="class")
-    return pd.DataFrame(X[order], columns=[f"f{k}" for k in range(X.shape[1])]), target
+@pytest.mark.parametrize(
+    "speaker",
+    [
+        lambda numbers: numbers,
+        lambda numbers: pd.Categorical(numbers.astype(str)),
+        names_out_of_order,
+    ],
+)
+def test_vowel_is_split_by_speaker_and_keeps_ten_features(speaker):
+    data = convert("vowel", *vowel_frame(speaker))
+    assert data.feature_names == tuple(f"Feature_{i}" for i in range(10))
+    assert np.array_equal(data.X_train[:, 0], np.arange(528))
+    assert np.array_equal(data.X_test[:, 0], np.arange(528, 990))
+    assert data.y_train[:12].tolist() == [*range(11), 0]
+    assert np.bincount(data.y_test).tolist() == [42] * 11
 
 
-def test_a_known_set_is_known_in_any_order(openml):
-    openml(*as_openml_gives_it("letter"))
-    assert load_dataset("letter").X_train.shape == (13333, 16)
+def test_vowel_without_speakers_is_refused():
+    frame, target = vowel_frame(lambda numbers: numbers)
+    with pytest.raises(DataError, match="no column of speakers"):
+        convert("vowel", frame.drop(columns="Speaker_Number"), target)
 
 
-def test_a_known_set_with_another_value_is_refused_and_not_kept(openml, tmp_path):
-    frame, target = as_openml_gives_it("letter")
-    frame.iloc[777, 3] += 1
-    openml(frame, target)
-    with pytest.raises(DataError, match=r"sha256 1529d4784bf0.*data_dir"):
-        load_dataset("letter")
-    assert not (tmp_path / "cache").exists()
-
-
-@pytest.mark.parametrize("change", ["rows", "features", "classes"])
-def test_a_known_set_of_another_size_is_refused_and_not_kept(
-    openml,
-    tmp_path,
-    change,
+@pytest.mark.parametrize(
+    ("name", "n_train", "labels", "n_classes"),
+    [
+        ("satimage", 4435, ["7.", "1.", "2.", "3.", "4.", "5."], 6),
+        ("letter", 13333, [chr(ord("Z") - i) for i in range(26)], 26),
+        ("mnist", 60000, [str(9 - i) for i in range(10)], 10),
+    ],
+)
+def test_recipes_train_on_the_first_rows_with_sorted_class_ids(
+    name, n_train, labels, n_classes
 ):
-    n_rows, n_features = 20_000, 16
-    letters = [chr(ord("A") + k % (25 if change == "classes" else 26)) for k in
-               range(n_rows + (change == "rows"))]  # fmt: skip
-    n_features += change == "features"
-    openml(pd.DataFrame(np.zeros((len(letters), n_features))), pd.Series(letters))
-    with pytest.raises(DataError, match="20000 samples, 16 features and 26 classes"):
-        load_dataset("letter")
-    assert not (tmp_path / "cache").exists()
+    n_rows = n_train + 100
+    target = pd.Series((labels * (n_rows // len(labels) + 1))[:n_rows], name="class")
+    frame = pd.DataFrame({"f": np.arange(n_rows)})
+    data = convert(name, frame, target.astype("category"))
+    assert data.X_train.shape == (n_train, 1)
+    assert np.array_equal(data.X_test[:, 0], np.arange(n_train, n_rows))
+    assert set(data.y_train.tolist()) == set(range(n_classes))
+    order = sorted(labels)
+    expected = [order.index(label) for label in labels]
+    assert data.y_train[: len(labels)].tolist() == expected
 
 
-@pytest.mark.parametrize("name", ["vowel", "letter", "mnist"])
-def test_the_pinned_digests_are_those_of_the_paper_s_sets(name):
-    frame, target = as_openml_gives_it(name)
-    found = content_digest(frame.to_numpy(), target.to_numpy())
-    assert found == RECIPES[name].content
+@pytest.mark.parametrize("n_rows", [4435, 100])
+def test_a_recipe_refuses_a_set_of_another_size(n_rows):
+    target = pd.Series(np.arange(n_rows) % 6, name="class")
+    with pytest.raises(DataError, match="not the known set: expected 4435"):
+        convert("satimage", pd.DataFrame({"f": np.zeros(n_rows)}), target)
 
 
-# The cache
+def test_other_sets_are_split_70_to_30_by_class():
+    data = convert("other", *other_frame())
+    assert data.X_train.shape == (14, 3)
+    assert sorted(data.y_test) == ["x"] * 3 + ["y"] * 3
+    assert data.feature_names == ("a", "b", "c")
+    assert_equal(data, convert("other", *other_frame()))
 
 
-@pytest.fixture
-def cached(openml, tmp_path):
-    openml(*other_frame())
-    load_dataset("other")
-    return tmp_path / "cache" / "other.npz"
+def test_numbers_given_as_text_are_whole_labels():
+    frame, _ = other_frame()
+    data = convert("other", frame, pd.Series(["1", "2"] * 10, name="class"))
+    assert data.y_train.dtype == np.int64
 
 
-def test_a_cached_file_that_has_changed_is_refused_with_the_way_out(cached):
-    with np.load(cached) as arrays:
-        content = dict(arrays)
-    content["X_train"][0, 0] += 1
-    np.savez(cached, **content)
-    with pytest.raises(DataError, match=r"other\.npz.*has changed.*Remove") as caught:
-        load_dataset("other")
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda f, t: (f.assign(d="red"), t), "column `d` is of type"),
+        (lambda f, t: (f.mask(f["a"] == 3), t), "row 4, column 1 of `X`"),
+        (lambda f, t: (f, t.mask(t.index == 5)), "row 6: the target `class` is miss"),
+        (lambda f, t: (f, None), "must have one target"),
+        (lambda f, t: (f, t.to_frame()), "must have one target"),
+        (lambda f, t: (f, f["b"]), "classification needs class labels"),
+    ],
+)
+def test_sets_that_do_not_fit_are_refused(damage, message):
+    frame, target = other_frame()
+    with pytest.raises(DataError, match=message) as caught:
+        convert("other", *damage(frame[["a", "b"]], target))
+    assert "other of OpenML" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "words"),
+    [
+        (URLError("no route to host"), "no route to host"),
+        (TimeoutError("timed out"), "timed out"),
+        (ValueError("No active dataset other found."), "No active dataset other found"),
+        (IncompleteRead(b""), "IncompleteRead"),
+        (KeyError("data"), "data"),
+        (ImportError("pandas"), "pip install pandas"),
+    ],
+)
+def test_trouble_with_openml_is_a_data_error(monkeypatch, trouble, words):
+    def fail(**_):
+        raise trouble
+
+    monkeypatch.setattr(sklearn.datasets, "fetch_openml", fail)
+    with pytest.raises(DataError, match=words) as caught:
+        fetch_openml_dataset("other")
     assert "\n" not in str(caught.value)
-    cached.unlink()
-    assert load_dataset("other").X_train.shape == (14, 3)
 
 
-def test_a_file_that_somebody_put_into_the_cache_is_taken(cached):
-    cached.with_name("other.npz.sha256").unlink()
-    assert load_dataset("other").X_train.shape == (14, 3)
+def test_downloads_give_up_and_do_not_chatter(monkeypatch):
+    def fail(**_):
+        assert socket.getdefaulttimeout() == 30
+        warnings.warn("A network error occurred while downloading. Retrying...")  # noqa: B028
+        raise URLError("no route to host")
+
+    monkeypatch.setattr(sklearn.datasets, "fetch_openml", fail)
+    before = socket.getdefaulttimeout()
+    with pytest.raises(DataError, match="OpenML did not give `other`"):
+        fetch_openml_dataset("other")
+    assert socket.getdefaulttimeout() == before
