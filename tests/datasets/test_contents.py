@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from datetime import date
 
 import numpy as np
@@ -489,6 +491,21 @@ def test_a_damaged_note_of_pandas_is_no_matter(tmp_path, note):
     table = pl.DataFrame({"a": [1, 2], "y": [0, 1]})
     table.write_parquet(path, metadata={"pandas": note})
     assert feature_names(path) == ("a",)
+
+
+# What is imported
+
+
+def test_no_library_is_imported_before_a_file_needs_it(write):
+    path = write("t.npz", {"X": X})
+    code = (
+        "import sys; from dssfn.datasets import read_table; read_table(sys.argv[1]); "
+        "print({'pandas', 'polars', 'sklearn'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, path], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "set()"
 
 
 # A forgotten suffix

@@ -13,7 +13,7 @@ from dssfn.config import LONGEST_NAME, MOST_FEATURES
 from dssfn.errors import DataError
 
 _LARGEST_WHOLE = 2.0**53  # above it float64 no longer holds every whole number
-LETTER = np.dtype("U1").itemsize  # bytes
+CHARACTER = np.dtype("U1").itemsize  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +113,14 @@ def class_labels(values: NDArray[Any], source: Source, *, name: str) -> NDArray[
 def check_label_kind(
     shape: tuple[int, ...], dtype: np.dtype[Any], source: Source, *, name: str
 ) -> None:
-    """Labels must be a plain list, and none as long as a book."""
+    """Labels must be a list, and none of them longer than a name may be."""
     if len(shape) != 1:
         raise DataError(
             f"`{source.name}`: `{name}` must hold one label per sample, "
             f"got shape {shape}."
         )
     if dtype.kind == "U":
-        check_text_length(dtype.itemsize // LETTER, source, name=name)
+        check_text_length(dtype.itemsize // CHARACTER, source, name=name)
 
 
 def check_text_length(longest: int, source: Source, *, name: str) -> None:

@@ -60,11 +60,12 @@ class CsvFile:
         seen = 0
         for block in self._blocks():
             rows, guesses = self._guessed(block)
-            kept = []
+            tidied = []
             for series, guess, column in zip(rows, guesses, types, strict=True):
-                kept.append(without_blanks(series) if guess == pl.String else series)
+                is_text = guess == pl.String
+                tidied.append(without_blanks(series) if is_text else series)
                 column.add(series, guess)
-            filled = filled_rows(pl.DataFrame(kept))
+            filled = filled_rows(pl.DataFrame(tidied))
             if filled:
                 self.n_rows = seen + filled
             seen += rows.height
@@ -101,7 +102,7 @@ class CsvFile:
             yield from held.given(chosen) if is_last_use else held.shown(chosen)
             return
         options: dict[str, Any] = {
-            "columns": _labels(chosen),
+            "columns": _placeholders(chosen),
             "schema_overrides": {
                 f"c{place}": self._types[place].dtype for place in chosen
             },
@@ -115,7 +116,7 @@ class CsvFile:
 
         Blank lines below a header are rows, but at the start of a file they are not.
         """
-        own = self._separator.join(_labels(range(len(self.names))))
+        own = self._separator.join(_placeholders(range(len(self.names))))
         prefix = own.encode() + b"\n"
         header = b""
         try:
@@ -154,8 +155,8 @@ class CsvFile:
             raise explain(self.path, self._separator, exc) from exc
 
 
-def _labels(chosen: Iterable[int]) -> list[str]:
-    """What columns are called above each block, whatever the file calls them."""
+def _placeholders(chosen: Iterable[int]) -> list[str]:
+    """Names of columns above each block, whatever the file calls them."""
     return [f"c{place}" for place in chosen]
 
 
@@ -179,7 +180,7 @@ class _Held:
         """Take in one more block, or let go of all if that is too much."""
         if self._room < 0:
             return
-        rows = rows.select(_labels(self._chosen))
+        rows = rows.select(_placeholders(self._chosen))
         self._room -= rows.estimated_size()
         self._blocks.append(rows)
         if self._room < 0:
@@ -196,12 +197,12 @@ class _Held:
     def shown(self, chosen: list[int]) -> Iterator[pl.DataFrame]:
         """Some of the columns."""
         for rows in self._blocks:
-            yield rows.select(_labels(chosen))
+            yield rows.select(_placeholders(chosen))
 
     def given(self, chosen: list[int]) -> Iterator[pl.DataFrame]:
         """Some of the columns, none of which is held any longer."""
         while self._blocks:
-            yield self._blocks.popleft().select(_labels(chosen))
+            yield self._blocks.popleft().select(_placeholders(chosen))
 
 
 class _ColumnType:

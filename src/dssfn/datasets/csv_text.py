@@ -57,10 +57,10 @@ def _count_columns(path: Path, separator: str) -> int:
                 raise _endless_record(path, bytes(header))
             if header and n_quotes % 2 == 0:
                 break
-    letters = np.frombuffer(header, np.uint8)
+    characters = np.frombuffer(header, np.uint8)
     # As many quotation marks as they may be: whether they are odd is still known.
-    is_quoted = np.cumsum(letters == ord('"'), dtype=np.uint8) % 2 == 1
-    return 1 + int(np.count_nonzero((letters == ord(separator)) & ~is_quoted))
+    is_quoted = np.cumsum(characters == ord('"'), dtype=np.uint8) % 2 == 1
+    return 1 + int(np.count_nonzero((characters == ord(separator)) & ~is_quoted))
 
 
 def record_blocks(path: Path, size: int) -> Iterator[bytes]:
@@ -96,7 +96,7 @@ def cut_header(block: bytes) -> tuple[bytes, bytes]:
 
 
 def no_line_feeds(path: Path) -> DataError:
-    """Say that lines end as they did on computers of the last century."""
+    """Say that lines end in carriage returns alone."""
     return DataError(
         f"`{path.name}`: every line must end in a line feed, not in a carriage "
         "return alone. Save it again."

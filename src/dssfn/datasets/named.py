@@ -1,4 +1,4 @@
-"""Data sets by name, and the one door for names and files alike."""
+"""Data sets by name, or from a file where a path is given."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
-from dssfn.datasets.checks import LETTER, Source, check_text_length
+from dssfn.datasets.checks import CHARACTER, Source, check_text_length
 from dssfn.errors import DataError
 from dssfn.hints import listing, reason
 
@@ -152,7 +152,7 @@ def _member(archive: NpzFile, name: str, path: Path) -> NDArray[Any]:
         with _open_member(archive, name) as stream:
             dtype = _header(stream, _size(archive, name)).dtype
         if dtype.kind == "U":
-            check_text_length(dtype.itemsize // LETTER, Source(path.name), name=name)
+            check_text_length(dtype.itemsize // CHARACTER, Source(path.name), name=name)
         return np.asarray(archive[name])
 
 

@@ -1,4 +1,4 @@
-"""Download a data set from OpenML: a thin download, then a pure conversion."""
+"""Data sets from OpenML: the download, then its conversion, which needs no network."""
 
 from __future__ import annotations
 
