@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from dssfn._typing import NodeId
+from dssfn._typing import Label, NodeId
 from dssfn.ball import TINY
 from dssfn.config import Plan
 from dssfn.datasets import Dataset, ShardFiles, partition
@@ -57,8 +57,22 @@ class Experiment:
     memory: int | None = None
 
 
-def make_plan(data: Dataset, **settings: Any) -> Plan:
-    """The plan for a data set; the classes are those of its training labels."""
+def make_plan(data: Dataset | ShardFiles, **settings: Any) -> Plan:
+    """The plan of a training on some data: their classes and features, and settings."""
+    if isinstance(data, ShardFiles):
+        classes, n_features = data.classes, data.n_features
+    else:
+        classes, n_features = _classes_of(data), data.X_train.shape[1]
+    return Plan(
+        n_features=n_features,
+        classes=classes,
+        feature_names=data.feature_names,
+        **settings,
+    )
+
+
+def _classes_of(data: Dataset) -> tuple[Label, ...]:
+    """The labels of the training samples, among which those to test on must be."""
     classes = np.unique(data.y_train).tolist()
     unseen = set(data.y_test.tolist()) - set(classes)
     if unseen:
@@ -66,12 +80,7 @@ def make_plan(data: Dataset, **settings: Any) -> Plan:
             f"`{data.name}`: the test samples have a label that no training sample "
             f"has: {sorted(unseen)[0]!r}. Remove them, or choose another split."
         )
-    return Plan(
-        n_features=data.X_train.shape[1],
-        classes=tuple(classes),
-        feature_names=data.feature_names,
-        **settings,
-    )
+    return tuple(classes)
 
 
 def divided(
@@ -94,10 +103,11 @@ def divided(
     if nodes is not None:
         parts = [parts[node] for node in nodes]
     test_codes = class_codes(data.y_test, plan.classes, at)
+    test_targets = one_hot(test_codes, plan.n_outputs)
     return Experiment(
         name=data.name,
         shards=divide(data.X_train, codes, plan.n_outputs, parts),
-        test=Shard(data.X_test.T, one_hot(test_codes, plan.n_outputs)),
+        test=Shard(data.X_test.T, test_targets) if len(test_codes) else None,
         plan=plan,
         topology=topology,
         partition=how if isinstance(how, str) else "given",
@@ -113,20 +123,25 @@ def from_files(
     memory: int | None,
 ) -> Experiment:
     """An experiment on one file per node."""
-    plan = Plan(
-        n_features=files.n_features,
-        classes=files.classes,
-        feature_names=files.feature_names,
-        **settings,
-    )
     return Experiment(
         name=f"{graph.n_nodes} files",
         shards=files.shards,
         test=files.test,
-        plan=plan,
+        plan=make_plan(files, **settings),
         topology=graph,
         partition="one file each",
         memory=memory,
+    )
+
+
+def train(experiment: Experiment, on_layer: OnLayer | None = None) -> Simulation:
+    """Train over the graph of an experiment, all nodes in this process."""
+    return simulate(
+        experiment.shards,
+        experiment.plan,
+        experiment.topology,
+        memory=experiment.memory,
+        on_layer=on_layer,
     )
 
 
@@ -144,15 +159,12 @@ def run_experiment(
 ) -> Outcome:
     """Train over the graph, test, and compare with one place if asked to."""
     start = time.perf_counter()
-    shards, topology, memory = experiment.shards, experiment.topology, experiment.memory
-    result = simulate(
-        shards, experiment.plan, topology, memory=memory, on_layer=on_layer
-    )
+    result = train(experiment, on_layer)
     tested = predict_test(result.networks[0], experiment.test)
     equivalence: dict[str, float | None] = {"node_spread": result.node_spread}
     if check_equivalence:
         equivalence |= _against_one_place(experiment, result, tested.predicted)
-    n_train = sum(shard.n_samples for shard in shards)
+    n_train = sum(shard.n_samples for shard in experiment.shards)
     figures = figures_of(
         experiment, result, tested, n_train, equivalence=equivalence, start=start
     )
@@ -264,9 +276,13 @@ def _against_one_place(
 ) -> dict[str, float | None]:
     """Distance to the exact model of the pooled data, all other settings the same."""
     network = result.networks[0]
-    plan = network.plan.replace(solver="gram")
-    everything, alone = Pooled(experiment.shards), build_topology("complete", 1)
-    best = simulate([everything], plan, alone, memory=experiment.memory)
+    centralised = replace(
+        experiment,
+        shards=[Pooled(experiment.shards)],
+        plan=network.plan.replace(solver="gram"),
+        topology=build_topology("complete", 1),
+    )
+    best = train(centralised)
     central = best.networks[0]
     distance = float(np.linalg.norm(network.output - central.output))
     size = float(np.linalg.norm(central.output)) or 1.0  # nothing can be learned
