@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 from dssfn.cli.main import app
 from dssfn.report.evidence.curves import draw_evidence
 from dssfn.report.evidence.page import make_evidence_page
-from dssfn.report.figures import NAMES, draw_all
-from dssfn.report.page import make_page
+from dssfn.report.training.figures import NAMES, draw_all
+from dssfn.report.training.page import make_page
 from tests.support.evidence_sample import sample_rows
 from tests.support.report_sample import sample_result
 

@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 from dssfn.cli.main import app
 from dssfn.cli.report import try_to_report
 from dssfn.report.canvas import COLOURS
-from dssfn.report.figures import NAMES, draw_all
 from dssfn.report.layout import positions
-from dssfn.report.page import make_page
+from dssfn.report.training.figures import NAMES, draw_all
+from dssfn.report.training.page import make_page
 from dssfn.topology import KINDS, build_topology
 from tests.support.report_sample import sample_result
 

@@ -77,8 +77,8 @@ def read_result(folder: Path) -> dict[str, Any]:
 
 def write_report(result: Mapping[str, Any], folder: Path) -> None:
     """The page, and every figure as SVG and PNG; an older report goes."""
-    from dssfn.report.figures import NAMES, draw_all
-    from dssfn.report.page import make_page
+    from dssfn.report.training.figures import NAMES, draw_all
+    from dssfn.report.training.page import make_page
 
     drawings = draw_all(result)
     _write_page(folder, make_page(result, drawings), drawings)

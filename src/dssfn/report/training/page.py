@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dssfn.report import tables
 from dssfn.report.blocks import Pictures, figure, section, table_card, whole_page
+from dssfn.report.training import tables
 from dssfn.report.words import clean, count, plural
 
 Result = Mapping[str, Any]

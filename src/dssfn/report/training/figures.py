@@ -29,7 +29,7 @@ from dssfn.report.canvas import (
     style,
 )
 from dssfn.report.layout import positions
-from dssfn.report.matrices import draw_confusion, draw_held
+from dssfn.report.training.matrices import draw_confusion, draw_held
 from dssfn.report.words import (
     amount,
     count,
