@@ -1,11 +1,11 @@
-"""One training from data to figures."""
+"""One training, from data to metrics: what it is made of, and how it is run."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -17,13 +17,26 @@ from dssfn.config import Plan
 from dssfn.datasets import Dataset, ShardFiles, partition
 from dssfn.datasets.arrays import Source
 from dssfn.errors import DataError
-from dssfn.network import CHUNK, Network
+from dssfn.network import Network
+from dssfn.results import Equivalence, Result, Seconds
 from dssfn.rows import made_by
-from dssfn.run_details import confusion_of, graph_of, held_by
 from dssfn.shard import Pooled, Samples, Shard, class_codes, divide, one_hot
 from dssfn.simulator import Simulation, Traffic, simulate
+from dssfn.summary import (
+    Tested,
+    communication_of,
+    confusion_of,
+    graph_of,
+    held_by,
+    layers_of,
+    predict_test,
+    settings_of,
+    share_of_equal,
+)
 from dssfn.topology import Topology, build_topology
 from dssfn.training import LayerRecord
+
+ONE_FILE_EACH = "one file each"  # how samples are divided if every node has a file
 
 OnLayer = Callable[[LayerRecord, Traffic], None]
 
@@ -129,7 +142,7 @@ def from_files(
         test=files.test,
         plan=make_plan(files, **settings),
         topology=graph,
-        partition="one file each",
+        partition=ONE_FILE_EACH,
         memory=memory,
     )
 
@@ -147,135 +160,90 @@ def train(experiment: Experiment, on_layer: OnLayer | None = None) -> Simulation
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The trained network, how it did on the test samples, and figures for JSON."""
+    """The trained network, how it did on the test samples, and all metrics."""
 
     network: Network
     tested: Tested
-    figures: dict[str, Any]
+    result: Result
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """The metrics as plain values, for rows of experiments."""
+        plain: dict[str, Any] = msgspec.to_builtins(self.result)
+        return plain
 
 
 def run_experiment(
     experiment: Experiment, *, check_equivalence: bool, on_layer: OnLayer | None
 ) -> Outcome:
-    """Train over the graph, test, and compare with one place if asked to."""
+    """Train over the graph, test, and compare with the centralised model if asked."""
     start = time.perf_counter()
-    result = train(experiment, on_layer)
-    tested = predict_test(result.networks[0], experiment.test)
-    equivalence: dict[str, float | None] = {"node_spread": result.node_spread}
+    simulation = train(experiment, on_layer)
+    tested = predict_test(simulation.networks[0], experiment.test)
+    equivalence = Equivalence(node_spread=simulation.node_spread)
     if check_equivalence:
-        equivalence |= _against_one_place(experiment, result, tested.predicted)
+        equivalence = _against_centralised(experiment, simulation, tested.predicted)
     n_train = sum(shard.n_samples for shard in experiment.shards)
-    figures = figures_of(
-        experiment, result, tested, n_train, equivalence=equivalence, start=start
+    return outcome_of(
+        experiment, simulation, tested, n_train, equivalence=equivalence, start=start
     )
-    return Outcome(result.networks[0], tested, figures)
 
 
-def figures_of(
+def outcome_of(
     experiment: Experiment,
-    result: Simulation,
+    simulation: Simulation,
     tested: Tested,
     n_train: int,
     *,
-    equivalence: dict[str, float | None],
+    equivalence: Equivalence,
     start: float,
-) -> dict[str, Any]:
-    """What a command reports of a training, ready for JSON.
+    n_ranks: int | None = None,
+) -> Outcome:
+    """A training that has ended, with all that commands and experiments report of it.
 
     Parameters
     ----------
     experiment : Experiment
-    result : Simulation
+    simulation : Simulation
         How the training went.
     tested : Tested
         The classes of the test samples.
     n_train : int
         Samples of all nodes.
-    equivalence : dict
-        Distances between nodes, and to one place.
+    equivalence : Equivalence
+        Distances between nodes, and to the centralised model.
     start : float
         When all began, by `time.perf_counter`.
+    n_ranks : int, optional
+        Processes of an MPI job.
     """
-    last, settled = result.history[-1], result.networks[0].plan
-    shards, topology = experiment.shards, experiment.topology
-    return {
-        "data": experiment.name,
-        "n_train": n_train,
-        "n_test": len(tested.labels),
-        "train_accuracy": last.train_accuracy,
-        "test_accuracy": _share_of_equal(tested.predicted, tested.labels),
-        "train_error_db": last.train_error_db,
-        "layers": _layers(result, tested),
-        "communication": {
-            "consensus": result.consensus,
-            **asdict(result.traffic),
-            "before_layers": _sent(result.traffic_by_layer.get(-1, Traffic())),
-        },
-        "equivalence": equivalence,
-        "graph": graph_of(topology, settled.tol),
-        "held": held_by(shards, topology.n_nodes),
-        "confusion": confusion_of(tested.labels, tested.predicted),
-        "seconds": {
-            "total": time.perf_counter() - start,
-            "training": result.seconds,
-        },
-        "settings": settings_of(experiment, settled),
-        "made_by": made_by(),
-    }
+    network, last = simulation.networks[0], simulation.history[-1]
+    settled, topology = network.plan, experiment.topology
+    result = Result(
+        data=experiment.name,
+        n_train=n_train,
+        n_test=len(tested.labels),
+        train_accuracy=last.train_accuracy,
+        test_accuracy=share_of_equal(tested.predicted, tested.labels),
+        train_error_db=last.train_error_db,
+        layers=layers_of(simulation, tested),
+        communication=communication_of(simulation),
+        equivalence=equivalence,
+        graph=graph_of(topology, settled.tol),
+        held=held_by(experiment.shards, topology.n_nodes),
+        confusion=confusion_of(tested),
+        seconds=Seconds(total=time.perf_counter() - start, training=simulation.seconds),
+        settings=settings_of(settled, topology, experiment.partition, n_ranks=n_ranks),
+        made_by=made_by(),
+    )
+    return Outcome(network, tested, result)
 
 
-class Tested(NamedTuple):
-    """Class numbers of the test samples.
-
-    Parameters
-    ----------
-    predicted, labels : arrays of shape (J,)
-        What the network says, and what is true.
-    correct : array of shape (L + 1,)
-        How many would be right after each layer.
-    """
-
-    predicted: NDArray[np.intp]
-    labels: NDArray[np.intp]
-    correct: NDArray[np.intp]
-
-
-def predict_test(network: Network, test: Samples | None) -> Tested:
-    """Let a network predict the classes of the test samples, if there are any."""
-    predicted, labels = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)]
-    correct = np.zeros(len(network.outputs), dtype=np.intp)
-    for X, T in test.chunks(CHUNK) if test else ():
-        network.check_samples(X)
-        truth = T.argmax(axis=0)
-        for layer, scores in enumerate(network.staged_scores(X)):
-            says = scores.argmax(axis=0)
-            correct[layer] += np.count_nonzero(says == truth)
-        predicted.append(says)
-        labels.append(truth)
-    return Tested(np.concatenate(predicted), np.concatenate(labels), correct)
-
-
-def _share_of_equal(a: NDArray[np.intp], b: NDArray[np.intp]) -> float | None:
-    return float(np.mean(a == b)) if len(a) else None
-
-
-def settings_of(experiment: Experiment, settled: Plan) -> dict[str, Any]:
-    """All settings as plain values, with what was chosen where they said auto."""
-    topology = experiment.topology
-    plan: dict[str, Any] = msgspec.to_builtins(settled)
-    return {
-        "n_nodes": topology.n_nodes,
-        "topology": topology.name,
-        "partition": experiment.partition,
-        **plan,
-    }
-
-
-def _against_one_place(
-    experiment: Experiment, result: Simulation, predicted: NDArray[np.intp]
-) -> dict[str, float | None]:
+def _against_centralised(
+    experiment: Experiment, simulation: Simulation, predicted: NDArray[np.intp]
+) -> Equivalence:
     """Distance to the exact model of the pooled data, all other settings the same."""
-    network = result.networks[0]
+    network = simulation.networks[0]
     centralised = replace(
         experiment,
         shards=[Pooled(experiment.shards)],
@@ -287,27 +255,12 @@ def _against_one_place(
     distance = float(np.linalg.norm(network.output - central.output))
     size = float(np.linalg.norm(central.output)) or 1.0  # nothing can be learned
     there = predict_test(central, experiment.test).predicted
-    return {
-        "central_difference": distance / size,
-        "prediction_agreement": _share_of_equal(there, predicted),
-        "layer_cost_gap": max(
+    return Equivalence(
+        node_spread=simulation.node_spread,
+        central_difference=distance / size,
+        prediction_agreement=share_of_equal(there, predicted),
+        layer_cost_gap=max(
             abs(mine.cost - theirs.cost) / max(theirs.cost, TINY)
-            for mine, theirs in zip(result.history, best.history, strict=True)
+            for mine, theirs in zip(simulation.history, best.history, strict=True)
         ),
-    }
-
-
-def _layers(result: Simulation, tested: Tested) -> list[dict[str, Any]]:
-    n_test = len(tested.labels)
-    return [
-        {
-            **asdict(record),
-            "test_accuracy": int(correct) / n_test if n_test else None,
-            **_sent(result.traffic_by_layer[record.layer]),
-        }
-        for record, correct in zip(result.history, tested.correct, strict=True)
-    ]
-
-
-def _sent(traffic: Traffic) -> dict[str, int]:
-    return {"rounds": traffic.rounds, "bytes_total": traffic.bytes_total}
+    )

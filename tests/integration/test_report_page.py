@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 
+import msgspec
 import pytest
 from typer.testing import CliRunner
 
@@ -13,6 +14,7 @@ from dssfn.report.evidence.curves import draw_evidence
 from dssfn.report.evidence.page import make_evidence_page
 from dssfn.report.training.figures import NAMES, draw_all
 from dssfn.report.training.page import make_page
+from dssfn.results import Result
 from tests.support.evidence_sample import sample_rows
 from tests.support.report_sample import sample_result
 
@@ -69,9 +71,10 @@ def pages(trained, tmp_path_factory):
     wordy["made_by"]["machine"] = "z" * 300
     wordy["communication"] |= {"bytes_total": 10**14, "rounds": 10**9}
     rows = sample_rows()
+    typed = [msgspec.convert(one, Result) for one in (letters, wordy)]
     texts = {
-        "letters": make_page(letters, draw_all(letters)),
-        "wordy": make_page(wordy, draw_all(wordy)),
+        "letters": make_page(typed[0], draw_all(typed[0])),
+        "wordy": make_page(typed[1], draw_all(typed[1])),
         "evidence": make_evidence_page(rows, draw_evidence(rows)),
     }
     for name, page in texts.items():

@@ -9,13 +9,14 @@ import numpy as np
 import typer
 
 from dssfn._atomic import write_atomically
-from dssfn.cli.display import layer_progress, show_layers, show_summary
+from dssfn.cli.display import layer_progress, print_result, show_layers, show_summary
 from dssfn.cli.options import Json
-from dssfn.cli.outcome import print_json, show_lines
-from dssfn.cli.outfolder import MODEL_FILE, out_folder, write_outcome
+from dssfn.cli.outcome import show_lines
+from dssfn.cli.outfolder import out_folder, write_outcome
 from dssfn.cli.report import try_to_report
 from dssfn.datasets import Dataset, load_dataset
 from dssfn.presets import resolve
+from dssfn.results import MODEL_FILE
 from dssfn.runs import divided, make_plan, run_experiment
 from dssfn.topology import build_topology
 
@@ -50,14 +51,14 @@ def demo(
         write_outcome(outcome, out)
         write_atomically(out / TEST_FILE, _csv(data).encode())
     if json:
-        print_json(outcome.figures)
-        try_to_report(outcome.figures, out, quiet=True)
+        print_result(outcome.result)
+        try_to_report(outcome.result, out, quiet=True)
         return
-    show_layers(outcome.figures)
-    show_summary(outcome.figures)
+    show_layers(outcome.result)
+    show_summary(outcome.result)
     model, test = out / MODEL_FILE, out / TEST_FILE
     show_lines(f"\nThe model is in {model}, unseen images in {test}")
-    try_to_report(outcome.figures, out)
+    try_to_report(outcome.result, out)
     show_lines(
         "Next:\n"
         f"  dssfn info {model}\n"

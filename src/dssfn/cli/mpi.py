@@ -28,14 +28,15 @@ from dssfn.errors import AccuracyWarning, TransportError
 from dssfn.federation import load_federation
 from dssfn.network import Network
 from dssfn.planning import settle
+from dssfn.results import Equivalence
 from dssfn.runs import (
     Experiment,
     OnLayer,
     Outcome,
-    figures_of,
-    predict_test,
+    outcome_of,
 )
 from dssfn.simulator import Book, Simulation
+from dssfn.summary import predict_test
 from dssfn.training import train_node
 from dssfn.transports.mpi import MPITransport, share_nodes
 
@@ -133,7 +134,7 @@ def run(
                 write_outcome(outcome, out)
             show_outcome(outcome, out, as_json=json)
             if out is not None:
-                try_to_report(outcome.figures, out, quiet=json)
+                try_to_report(outcome.result, out, quiet=json)
         job.finish()
 
 
@@ -153,18 +154,16 @@ def _train(
     )
     if not job.is_first:
         return None
-    network = result.networks[0]
-    tested = predict_test(network, experiment.test)
-    figures = figures_of(
+    tested = predict_test(result.networks[0], experiment.test)
+    return outcome_of(
         experiment,
         result,
         tested,
         n_train,
-        equivalence={"node_spread": node_spread},
+        equivalence=Equivalence(node_spread=node_spread),
         start=start,
+        n_ranks=job.n_ranks,
     )
-    figures["settings"]["n_ranks"] = job.n_ranks
-    return Outcome(network, tested, figures)
 
 
 def _run_programs(

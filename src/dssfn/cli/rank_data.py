@@ -13,7 +13,7 @@ from dssfn.config import Plan
 from dssfn.datasets import Dataset, FileSamples, load
 from dssfn.errors import DataError, PlanError
 from dssfn.federation import Federation
-from dssfn.runs import Experiment, divided
+from dssfn.runs import ONE_FILE_EACH, Experiment, divided
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def _own_files(
         test=test,
         plan=plan,
         topology=federation.topology(),
-        partition="one file each",
+        partition=ONE_FILE_EACH,
         memory=memory,
     )
 

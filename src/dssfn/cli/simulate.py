@@ -188,7 +188,7 @@ def simulate(
             write_outcome(outcome, out)
     show_outcome(outcome, out, as_json=json)
     if out is not None:
-        try_to_report(outcome.figures, out, quiet=json)
+        try_to_report(outcome.result, out, quiet=json)
 
 
 def read_topology(

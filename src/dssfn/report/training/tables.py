@@ -1,13 +1,13 @@
-"""The tables of a report: words and numbers, not yet HTML."""
+"""The tables of a training's report: words and numbers, not yet HTML."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import msgspec
 
 from dssfn.report.blocks import Headline
 from dssfn.report.table import Table
 from dssfn.report.words import (
+    NONE,
     amount,
     brief,
     clean,
@@ -20,8 +20,8 @@ from dssfn.report.words import (
     size,
     small,
 )
+from dssfn.results import Equivalence, Layer, Result
 
-Result = Mapping[str, Any]
 MOST_CONFUSIONS = 8
 
 _GROUPS = {
@@ -32,6 +32,7 @@ _GROUPS = {
     ),
     "Model and training": (),
 }  # fmt: skip
+_OF_THE_NETWORK = ("n_nodes", "topology", "partition")  # come first
 _REST = "Model and training"
 _OF_ADMM = (
     "n_iter", "mu_input", "mu_hidden", "warm_start", "relaxation", "balance_mu",
@@ -64,17 +65,19 @@ _DIVIDED = {
 
 def lead(result: Result) -> str:
     """The training in two sentences."""
-    settings = result["settings"]
-    n_nodes, how = settings["n_nodes"], clean(settings["partition"])
-    network = f"one network of {plural(settings['n_layers'], 'hidden layer')}"
-    samples = plural(result["n_train"], "sample")
-    if n_nodes == 1:
+    settings = result.settings
+    network = f"one network of {plural(settings.n_layers, 'hidden layer')}"
+    samples = "" if result.n_train is None else plural(result.n_train, "sample")
+    if settings.n_nodes == 1:
         return f"One node trained {network} on {samples}."
-    return (
-        f"{count(n_nodes)} nodes on {_graph_name(settings['topology'])} trained "
-        f"{network} together, on {samples}, {_DIVIDED.get(how, f'divided as {how}')}. "
-        "They sent matrices to their neighbours, and never a sample."
-    )
+    nodes = f"{count(settings.n_nodes)} nodes on {_graph_name(settings.topology)}"
+    if result.node is not None:
+        trained = f"{clean(result.node)}, one of {nodes}, trained {network} with them. "
+    else:
+        how = clean(settings.partition)
+        trained = f"{nodes} trained {network} together, on {samples}, "
+        trained += f"{_DIVIDED.get(how, f'divided as {how}')}. "
+    return trained + "They sent matrices to their neighbours, and never a sample."
 
 
 def _graph_name(topology: str) -> str:
@@ -90,83 +93,110 @@ def _graph_name(topology: str) -> str:
 
 
 def headlines(result: Result) -> list[Headline]:
-    """The figures that matter."""
-    sent, n_nodes = result["communication"], result["settings"]["n_nodes"]
-    a_node = size(sent["bytes_total"] / n_nodes)
+    """The numbers that matter."""
+    error = Headline(
+        "Training error",
+        decibel(result.train_error_db),
+        f"{percent(result.train_accuracy)} of training samples right",
+    )
+    if result.node is not None:
+        return [error, *_of_links(result)]
+    tested = Headline("Test accuracy", percent(result.test_accuracy), _tested(result))
+    return [tested, error, *_of_traffic(result), *_one_machine(result.equivalence)]
+
+
+def _of_links(result: Result) -> list[Headline]:
+    """What a node sent and received, and how long it took."""
+    links = (result.peers or {}).values()
+    sent = sum(link.bytes_sent for link in links)
+    received = sum(link.bytes_received for link in links)
+    with_all = f"to {plural(len(links), 'neighbour')}; {size(received)} received"
     return [
-        Headline("Test accuracy", percent(result["test_accuracy"]), _tested(result)),
-        Headline(
-            "Training error",
-            decibel(result["train_error_db"]),
-            f"{percent(result['train_accuracy'])} of training samples right",
-        ),
-        Headline(
-            "Exchanges",
-            count(sent["rounds"]),
-            f"rounds with all neighbours, in {seconds(result['seconds']['training'])}",
-        ),
-        Headline("Sent over links", size(sent["bytes_total"]), f"{a_node} a node"),
-        _one_machine(result["equivalence"]),
+        Headline("Sent", size(sent), with_all),
+        Headline("Time", seconds(result.seconds.total), "from start to end"),
     ]
 
 
+def _of_traffic(result: Result) -> list[Headline]:
+    sent = result.communication
+    if sent is None:
+        return []
+    a_node = size(sent.bytes_total / result.settings.n_nodes)
+    words = f"rounds with all neighbours, in {_training_time(result)}"
+    return [
+        Headline("Exchanges", count(sent.rounds), words),
+        Headline("Sent over links", size(sent.bytes_total), f"{a_node} a node"),
+    ]
+
+
+def _training_time(result: Result) -> str:
+    training = result.seconds.training
+    return NONE if training is None else seconds(training)
+
+
 def _tested(result: Result) -> str:
-    n_test, accuracy = result["n_test"], result["test_accuracy"]
+    n_test, accuracy = result.n_test, result.test_accuracy
     if not n_test or accuracy is None:
         return "no test samples"
     return f"{count(accuracy * n_test)} of {plural(n_test, 'test sample')} right"
 
 
-def _one_machine(equal: Mapping[str, Any]) -> Headline:
-    name, gap = "Gap to one machine", equal.get("central_difference")
-    if gap is None:
-        return Headline(name, "not checked", "asked for by --check-equivalence")
-    same = equal.get("prediction_agreement")
+def _one_machine(equal: Equivalence | None) -> list[Headline]:
+    name = "Gap to one machine"
+    if equal is None:
+        return []
+    if equal.central_difference is None:
+        return [Headline(name, "not checked", "asked for by --check-equivalence")]
     words = "relative, of the output matrix"
-    if same is not None:
-        words = f"relative; {percent(same)} same predictions"
-    return Headline(name, small(gap), words)
+    if equal.prediction_agreement is not None:
+        words = f"relative; {percent(equal.prediction_agreement)} same predictions"
+    return [Headline(name, small(equal.central_difference), words)]
 
 
 def graph_table(result: Result) -> Table:
     """The graph in numbers."""
-    settings, graph = result["settings"], result.get("graph") or {}
-    rows = [
-        ("kind", clean(settings["topology"])),
-        ("nodes", count(settings["n_nodes"])),
-    ]
-    if graph:
-        rows.append(("links", count(graph["n_edges"])))
-    if graph.get("diameter") is not None:
+    settings, graph = result.settings, result.graph
+    rows = [("kind", clean(settings.topology)), ("nodes", count(settings.n_nodes))]
+    if graph is not None:
+        rows.append(("links", count(graph.n_edges)))
+    if graph is not None and graph.diameter is not None:
         rows += [
-            ("hops between the farthest two", count(graph["diameter"])),
-            ("disagreement left by one gossip round", percent(graph["contraction"])),
+            ("hops between the farthest two", count(graph.diameter)),
+            ("disagreement left by one gossip round", percent(graph.contraction)),
         ]
     return Table("The graph in numbers", ("property", "value"), rows)
 
 
 def layers_table(result: Result) -> Table:
     """One row per layer."""
-    head = ["layer", "cost", "error", "training", "test", "averages", "rounds", "sent"]
+    head = ["layer", "cost", "error", "training", "averages"]
     rows = [
-        (
-            str(row["layer"]),
-            amount(row["cost"]),
-            decibel(row["train_error_db"]),
-            percent(row["train_accuracy"]),
-            percent(row.get("test_accuracy")),
-            count(row["iterations"]),
-            count(row["rounds"]),
-            size(row["bytes_total"]) if "bytes_total" in row else "–",
-        )
-        for row in result["layers"]
+        [
+            str(row.layer),
+            amount(row.cost),
+            decibel(row.train_error_db),
+            percent(row.train_accuracy),
+            count(row.iterations),
+        ]
+        for row in result.layers
     ]
+    if result.node is None:
+        head[4:] = ["test", "averages", "rounds", "sent"]
+        for cells, row in zip(rows, result.layers, strict=True):
+            cells.insert(4, percent(row.test_accuracy))
+            cells += _traffic_of(row)
     return Table("Layer by layer", head, rows)
+
+
+def _traffic_of(row: Layer) -> list[str]:
+    if row.rounds is None or row.bytes_total is None:
+        return [NONE, NONE]
+    return [count(row.rounds), size(row.bytes_total)]
 
 
 def confusions_table(result: Result) -> Table | None:
     """The most frequent mistakes; None where there are none."""
-    entries, classes = result.get("confusion") or [], result["settings"]["classes"]
+    entries, classes = result.confusion or (), result.settings.classes
     totals: dict[int, int] = {}
     for true, _, number in entries:
         totals[true] = totals.get(true, 0) + number
@@ -191,10 +221,10 @@ def classes_table(result: Result) -> Table | None:
     """The classes that are found least often, for want of a matrix."""
     totals: dict[int, int] = {}
     right: dict[int, int] = {}
-    for true, predicted, number in result.get("confusion") or []:
+    for true, predicted, number in result.confusion or ():
         totals[true] = totals.get(true, 0) + number
         right[true] = right.get(true, 0) + number * (true == predicted)
-    classes = result["settings"]["classes"]
+    classes = result.settings.classes
     worst = sorted(totals, key=lambda code: (right[code] / totals[code], code))
     rows = [
         (
@@ -209,15 +239,17 @@ def classes_table(result: Result) -> Table | None:
     return Table("Classes found least often", head, rows) if rows else None
 
 
-def equivalence_table(result: Result) -> Table:
-    """How far apart the models are."""
-    equal = result["equivalence"]
-    rows = [("largest difference between two nodes", _or_equal(equal["node_spread"]))]
-    if equal.get("central_difference") is not None:
+def equivalence_table(result: Result) -> Table | None:
+    """How far apart the models are; None where that is not known."""
+    equal = result.equivalence
+    if equal is None:
+        return None
+    rows = [("largest difference between two nodes", _or_equal(equal.node_spread))]
+    if equal.central_difference is not None:
         rows += [
-            ("output matrix, to one machine", small(equal["central_difference"])),
-            ("cost of a layer, to one machine", small(equal["layer_cost_gap"])),
-            ("same class as one machine", percent(equal["prediction_agreement"])),
+            ("output matrix, to one machine", small(equal.central_difference)),
+            ("cost of a layer, to one machine", small(equal.layer_cost_gap)),
+            ("same class as one machine", percent(equal.prediction_agreement)),
         ]
     return Table("In numbers", ("what", "relative difference"), rows)
 
@@ -226,28 +258,49 @@ def _or_equal(spread: float) -> str:
     return small(spread) if spread else "0, to the last bit"
 
 
-def traffic_table(result: Result) -> Table:
-    """What went over the links, and how it was decided."""
-    sent, n_nodes = result["communication"], result["settings"]["n_nodes"]
+def traffic_table(result: Result) -> Table | None:
+    """What went over all links, and how it was decided; None where it is not known."""
+    sent = result.communication
+    if sent is None:
+        return None
     rows = [
-        ("layers solved by", clean(result["settings"]["solver"])),
-        ("averages found by", clean(sent["consensus"])),
-        ("exchanges with neighbours", plural(sent["rounds"], "round")),
+        ("layers solved by", clean(result.settings.solver)),
+        ("averages found by", clean(sent.consensus)),
+        ("exchanges with neighbours", plural(sent.rounds, "round")),
+        ("message size, summed over rounds", plural(sent.scalars_per_node, "number")),
+        ("sent over all links", size(sent.bytes_total)),
         (
-            "message size, summed over rounds",
-            plural(sent["scalars_per_node"], "number"),
+            "sent by a node, on average",
+            size(sent.bytes_total / result.settings.n_nodes),
         ),
-        ("sent over all links", size(sent["bytes_total"])),
-        ("sent by a node, on average", size(sent["bytes_total"] / n_nodes)),
-        ("time of the training", seconds(result["seconds"]["training"])),
+        ("time of the training", _training_time(result)),
     ]
     return Table("All together", ("what", "how much"), rows)
 
 
+def links_table(result: Result) -> Table | None:
+    """What a node's links carried, by neighbour; None for a training of one host."""
+    if not result.peers:
+        return None
+    rows = [
+        (
+            clean(name, 28),
+            size(link.bytes_sent),
+            size(link.bytes_received),
+            seconds(link.seconds_waited),
+            count(link.n_connections),
+        )
+        for name, link in result.peers.items()
+    ]
+    head = ("neighbour", "sent", "received", "waited for", "connections")
+    return Table("Link by link", head, rows)
+
+
 def settings_tables(result: Result) -> list[Table]:
     """All settings that had a say, in groups."""
-    settings = dict(result["settings"])
-    if settings.get("solver") != "admm":
+    given = msgspec.to_builtins(result.settings)
+    settings = {name: given.pop(name) for name in _OF_THE_NETWORK} | given
+    if result.settings.solver != "admm":
         settings = {name: settings[name] for name in settings if name not in _OF_ADMM}
     groups: dict[str, list[tuple[str, str]]] = {name: [] for name in _GROUPS}
     for name, value in settings.items():
@@ -262,16 +315,14 @@ def settings_tables(result: Result) -> list[Table]:
     ]
 
 
-def versions_table(result: Result) -> Table | None:
+def versions_table(result: Result) -> Table:
     """On what the training ran."""
-    made_by = result.get("made_by")
-    if not made_by:
-        return None
-    rows = [(clean(name), clean(value)) for name, value in made_by.items()]
+    rows = [(clean(name), clean(value)) for name, value in result.made_by.items()]
     return Table("Versions", ("part", "version"), rows)
 
 
 def accuracy_of_averages(result: Result) -> str:
     """What one average is computed to, in words."""
-    tol = (result.get("graph") or {}).get("tol")
-    return "" if tol is None else f" to {brief(tol)} of the first disagreement"
+    if result.graph is None:
+        return ""
+    return f" to {brief(result.graph.tol)} of the first disagreement"
