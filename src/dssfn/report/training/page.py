@@ -33,9 +33,10 @@ def make_page(result: Result, pictures: Pictures) -> str:
 
 def _network(result: Result, pictures: Pictures) -> str:
     to = tables.accuracy_of_averages(result)
+    held = "" if result.node else ", who held what"
     return section(
         "The network",
-        "Who talks to whom, who held what, and what one average over the graph takes.",
+        f"Who talks to whom{held}, and what one average over the graph takes.",
         figure(pictures, "graph", "Nodes and links", "Messages go along links only."),
         figure(
             pictures,

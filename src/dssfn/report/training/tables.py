@@ -72,7 +72,8 @@ def lead(result: Result) -> str:
         return f"One node trained {network} on {samples}."
     nodes = f"{count(settings.n_nodes)} nodes on {_graph_name(settings.topology)}"
     if result.node is not None:
-        trained = f"{clean(result.node)}, one of {nodes}, trained {network} with them. "
+        trained = f"{clean(result.node)}, one of {nodes}, trained {network} "
+        trained += "together with the others. "
     else:
         how = clean(settings.partition)
         trained = f"{nodes} trained {network} together, on {samples}, "
