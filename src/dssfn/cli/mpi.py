@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 from dssfn._typing import NodeId
 from dssfn.cli.display import layer_progress, show_outcome
 from dssfn.cli.options import Json
-from dssfn.cli.outcome import WRONG_INPUT, notes
+from dssfn.cli.outcome import notes
 from dssfn.cli.outfolder import out_folder, write_outcome
 from dssfn.cli.rank_data import SAME_COLUMNS, DataOptions, column_names, open_data
 from dssfn.cli.ranks import Job
@@ -25,6 +25,7 @@ from dssfn.config import bytes_of
 from dssfn.datasets import PARTITIONS
 from dssfn.driver import drive
 from dssfn.errors import AccuracyWarning, TransportError
+from dssfn.exit_codes import WRONG_INPUT
 from dssfn.federation import load_federation
 from dssfn.network import Network
 from dssfn.planning import settle

@@ -11,8 +11,9 @@ import typer
 
 from dssfn.cli.certificates import in_groups
 from dssfn.cli.options import Json
-from dssfn.cli.outcome import WRONG_INPUT, print_json, screen, show_lines
+from dssfn.cli.outcome import print_json, screen, show_lines
 from dssfn.errors import InputError
+from dssfn.exit_codes import WRONG_INPUT
 from dssfn.results import MODEL_FILE
 
 # What needs gRPC is imported when it is used: the other commands do without.

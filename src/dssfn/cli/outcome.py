@@ -12,11 +12,10 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from dssfn._plain_text import printable
+from dssfn._plain_text import one_line, printable
 from dssfn.errors import DssfnError, InputError
+from dssfn.exit_codes import FAILED, INTERRUPTED, WRONG_INPUT
 from dssfn.json_text import to_json
-
-FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
 
 Params = ParamSpec("Params")
 Result = TypeVar("Result")
@@ -79,11 +78,6 @@ def end_with(message: str, code: int) -> typer.Exit:
     """Print a message as one line, and return what to raise for this exit code."""
     print(one_line(message), file=sys.stderr)
     return typer.Exit(code)
-
-
-def one_line(message: str) -> str:
-    """A message without line breaks, and without anything that a terminal obeys."""
-    return printable(" ".join(message.split()))
 
 
 def _drop_output() -> None:

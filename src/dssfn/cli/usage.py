@@ -8,7 +8,8 @@ from typing import Any
 
 from typer.core import TyperGroup
 
-from dssfn.cli.outcome import WRONG_INPUT, end_with
+from dssfn.cli.outcome import end_with
+from dssfn.exit_codes import WRONG_INPUT
 
 
 class PlainUsage(TyperGroup):
