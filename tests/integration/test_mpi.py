@@ -17,10 +17,10 @@ from typer.testing import CliRunner
 
 from dssfn import load_network, simulate
 from dssfn.cli.main import app
-from dssfn.cli.rank_data import node_files
 from dssfn.datasets import FileSamples, partition
 from dssfn.errors import PlanError
 from dssfn.federation import load_federation
+from dssfn.mpi.data import node_files
 from dssfn.shard import divide
 from dssfn.transports.mpi import share_nodes
 

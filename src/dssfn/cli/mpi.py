@@ -17,8 +17,6 @@ from dssfn.cli.display import layer_progress, show_outcome
 from dssfn.cli.options import Json
 from dssfn.cli.outcome import notes
 from dssfn.cli.outfolder import out_folder, write_outcome
-from dssfn.cli.rank_data import SAME_COLUMNS, DataOptions, column_names, open_data
-from dssfn.cli.ranks import Job
 from dssfn.cli.report import try_to_report
 from dssfn.cli.usage import is_usage_error
 from dssfn.config import bytes_of
@@ -27,6 +25,8 @@ from dssfn.driver import drive
 from dssfn.errors import AccuracyWarning, TransportError
 from dssfn.exit_codes import WRONG_INPUT
 from dssfn.federation import load_federation
+from dssfn.mpi.data import SAME_COLUMNS, DataOptions, column_names, open_data
+from dssfn.mpi.job import Job
 from dssfn.network import Network
 from dssfn.planning import settle
 from dssfn.results import Equivalence
