@@ -22,10 +22,10 @@ from dssfn.calibration import probabilities
 from dssfn.config import Plan, bytes_of
 from dssfn.datasets import Dataset
 from dssfn.errors import DataError, TopologyError
+from dssfn.hosting import Simulation, Traffic
 from dssfn.network import Network
 from dssfn.presets import resolve
 from dssfn.runs import divided, make_plan, train
-from dssfn.simulator import Simulation, Traffic
 from dssfn.topology import Topology, build_topology, from_graph, from_matrix
 from dssfn.training import LayerRecord
 

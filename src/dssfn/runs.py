@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -14,14 +15,15 @@ from numpy.typing import NDArray
 from dssfn._typing import Label, NodeId
 from dssfn.ball import TINY
 from dssfn.config import Plan
-from dssfn.datasets import Dataset, ShardFiles, partition
+from dssfn.datasets import Dataset, ShardFiles, load, partition
 from dssfn.datasets.arrays import Source
 from dssfn.errors import DataError
+from dssfn.hosting import Simulation, Traffic
 from dssfn.network import Network
 from dssfn.results import Equivalence, Result, Seconds
 from dssfn.rows import made_by
 from dssfn.shard import Pooled, Samples, Shard, class_codes, divide, one_hot
-from dssfn.simulator import Simulation, Traffic, simulate
+from dssfn.simulator import simulate
 from dssfn.summary import (
     Tested,
     communication_of,
@@ -68,6 +70,45 @@ class Experiment:
     topology: Topology
     partition: str
     memory: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DataOptions:
+    """What a user says of the data.
+
+    Parameters
+    ----------
+    source : str
+        A name or a file; in an MPI job also a pattern of the nodes' own files.
+    target : str, optional
+        The column of labels in a file.
+    partition : str, optional
+        How the samples are divided; by default at random.
+    test : Path, optional
+        A file to test on.
+    test_size : float
+        Share of samples to test on where none are set apart.
+    data_dir : Path, optional
+        Folder of named sets.
+    """
+
+    source: str
+    target: str | None = None
+    partition: str | None = None
+    test: Path | None = None
+    test_size: float = 0.25
+    data_dir: Path | None = None
+
+    def load(self, seed: int) -> Dataset:
+        """Training and test samples; the seed is the key of a split into them."""
+        return load(
+            self.source,
+            target=self.target,
+            data_dir=self.data_dir,
+            test_size=self.test_size,
+            seed=seed,
+            test_file=self.test,
+        )
 
 
 def make_plan(data: Dataset | ShardFiles, **settings: Any) -> Plan:

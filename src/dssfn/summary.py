@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from dssfn.config import Plan
 from dssfn.consensus import every_averaging
+from dssfn.hosting import Simulation, Traffic
 from dssfn.network import CHUNK, Network
 from dssfn.results import AverageCost, Communication, Graph, Layer, Sent, Settings
 from dssfn.shard import Samples, Shard
-from dssfn.simulator import Simulation, Traffic
 from dssfn.topology import Topology
 
 LARGEST_LISTED = 20_000  # edges: more are no help to anybody in a file

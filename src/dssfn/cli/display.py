@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from dssfn.cli.outcome import notes, screen, show_lines
-from dssfn.results import MODEL_FILE, Equivalence, Result, result_text
-from dssfn.runs import OnLayer, Outcome
-from dssfn.simulator import Traffic
+from dssfn.cli.outcome import notes, screen
+from dssfn.hosting import Traffic
+from dssfn.results import Equivalence, Result, result_text
+from dssfn.runs import OnLayer
 from dssfn.training import LayerRecord
 
 
@@ -52,17 +51,6 @@ def _state(record: LayerRecord, traffic: Traffic) -> str:
         f"cost {record.cost:.5g}  {record.train_error_db:.2f} dB  "
         f"{traffic.rounds:,} rounds"
     )
-
-
-def show_outcome(outcome: Outcome, out: Path | None, *, as_json: bool) -> None:
-    """Print all metrics as tables, and where the model is; or JSON and nothing else."""
-    if as_json:
-        print_result(outcome.result)
-        return
-    show_layers(outcome.result)
-    show_summary(outcome.result)
-    if out is not None:
-        show_lines(f"\nThe model is in {out / MODEL_FILE}")
 
 
 def print_result(result: Result) -> None:

@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-from dssfn.cli.display import layer_progress, show_outcome
 from dssfn.cli.options import (
     DATA,
     NETWORK,
@@ -24,19 +23,18 @@ from dssfn.cli.options import (
     Width,
     option,
 )
-from dssfn.cli.outfolder import out_folder, write_outcome
-from dssfn.cli.report import try_to_report
+from dssfn.cli.presentation import Presentation
 from dssfn.config import PRECISIONS, SCHEMES, bytes_of
 from dssfn.datasets import (
     KNOWN_NAMES,
     PARTITIONS,
-    load,
     open_shards,
 )
 from dssfn.errors import PlanError, TopologyError
 from dssfn.hints import no_file
 from dssfn.presets import paper_mu, resolve
 from dssfn.runs import (
+    DataOptions,
     divided,
     from_files,
     make_plan,
@@ -171,24 +169,20 @@ def simulate(
     }  # fmt: skip
     budget = None if memory is None else bytes_of(memory)
     if data is not None:
-        loaded = load(
-            data, target=target, data_dir=data_dir, test_size=test_size, seed=seed,
-            test_file=test,
-        )  # fmt: skip
+        options = DataOptions(data, target, partition, test, test_size, data_dir)
+        loaded = options.load(seed)
         plan = make_plan(loaded, **settings)
         experiment = divided(loaded, plan, graph, partition, memory=budget)
     else:
         files = open_shards(shard or [], target, test=test)
         experiment = from_files(files, graph, settings, memory=budget)
-    with out_folder(out), layer_progress(layers, quiet=quiet) as on_layer:
+    output = Presentation(out, as_json=json, quiet=quiet)
+    with output.folder(), output.progress(layers) as on_layer:
         outcome = run_experiment(
             experiment, check_equivalence=check_equivalence, on_layer=on_layer
         )
-        if out is not None:
-            write_outcome(outcome, out)
-    show_outcome(outcome, out, as_json=json)
-    if out is not None:
-        try_to_report(outcome.result, out, quiet=json)
+        output.write(outcome)
+    output.show(outcome)
 
 
 def read_topology(

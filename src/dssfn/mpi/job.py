@@ -20,7 +20,7 @@ from dssfn._plain_text import one_line
 from dssfn._typing import Array
 from dssfn.errors import AgreementError, DssfnError
 from dssfn.exit_codes import exit_code_of
-from dssfn.simulator import spread
+from dssfn.hosting import spread
 from dssfn.transports.mpi import load_mpi, wait_for
 
 _LONGEST_ERROR = 4000  # bytes
