@@ -2,42 +2,23 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from dssfn.cli.options import Json
 from dssfn.cli.outcome import notes
 from dssfn.cli.presentation import Presentation
-from dssfn.cli.usage import is_usage_error
 from dssfn.config import bytes_of
 from dssfn.datasets import PARTITIONS
-from dssfn.errors import TransportError
-from dssfn.exit_codes import WRONG_INPUT
 from dssfn.federation import load_federation
 from dssfn.mpi.data import SAME_COLUMNS, column_names, open_data
 from dssfn.mpi.engine import train_with_ranks
 from dssfn.mpi.job import Job
 from dssfn.runs import DataOptions
 from dssfn.transports.mpi import share_nodes
-
-
-class OneVoice(TyperGroup):
-    """A group of commands that all ranks were given alike: one of them complains."""
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run a command; wrong usage is shown by the first rank alone."""
-        try:
-            return super().invoke(ctx)
-        except Exception as exc:
-            if is_usage_error(exc):
-                with suppress(TransportError):
-                    if not Job().is_first:
-                        raise typer.Exit(WRONG_INPUT) from None
-            raise
 
 
 def run(
