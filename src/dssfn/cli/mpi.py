@@ -8,7 +8,18 @@ from typing import Annotated
 
 import typer
 
-from dssfn.cli.options import Json
+from dssfn.cli.options import (
+    DATA,
+    TRAINING,
+    DataDir,
+    JsonOutput,
+    Out,
+    Quiet,
+    Target,
+    TestFile,
+    TestSize,
+    option,
+)
 from dssfn.cli.outcome import notes
 from dssfn.cli.presentation import Presentation
 from dssfn.config import bytes_of
@@ -30,38 +41,31 @@ def run(
     ],
     data: Annotated[
         str,
-        typer.Option(
-            help="Every node's file, as in 'data/{node}.csv' (or {number}, {rank}); or "
-            "a name or file that all ranks load and divide."
+        option(
+            "Every node's file, as in 'data/{node}.csv' (or {number}, {rank}); or "
+            "a name or file that all ranks load and divide.",
+            DATA,
         ),
     ],
-    target: Annotated[
-        str | None, typer.Option(help="The column of labels in a file.")
-    ] = None,
+    target: Target = None,
     partition: Annotated[
         str | None,
-        typer.Option(
-            help="How samples that all ranks load are divided: "
-            f"{', '.join(PARTITIONS)}.",
+        option(
+            f"How samples that all ranks load are divided: {', '.join(PARTITIONS)}.",
+            DATA,
             show_default="iid",
         ),
     ] = None,
-    test: Annotated[Path | None, typer.Option(help="A file to test on.")] = None,
-    test_size: Annotated[
-        float, typer.Option(help="Share to test on of a set that is not split.")
-    ] = 0.25,
-    data_dir: Annotated[
-        Path | None, typer.Option(help="Folder of NAME.npz files (or DSSFN_DATA_DIR).")
-    ] = None,
+    test: TestFile = None,
+    test_size: TestSize = 0.25,
+    data_dir: DataDir = None,
     memory: Annotated[
         str | None,
-        typer.Option(help="Budget of a rank, such as 2GB; the rest goes to disk."),
+        option("Budget of a rank, such as 2GB; the rest goes to disk.", TRAINING),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Folder for the model, figures and report.")
-    ] = None,
-    json: Json = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    out: Out = None,
+    json: JsonOutput = False,
+    quiet: Quiet = False,
 ) -> None:
     """Train on the nodes of a plan, which the ranks started by mpiexec share.
 
