@@ -36,7 +36,7 @@ def test_a_file_name_that_is_no_unicode_survives(tmp_path):
     ("change", "said"),
     [
         ({"settings": None}, "Expected `object`, got `null` - at `$.settings`"),
-        ({"layers": []}, "`$.layers`"),
+        ({"layers": [{}]}, "`$.layers[0]`"),
         ({"figures": {}}, "unknown field `figures`"),
         ({"seconds": {}}, "missing required field `total`"),
         ({"confusion": [[0, 3, 1]]}, "`confusion` must be of 0..2, got 3"),

@@ -1,6 +1,6 @@
 """scikit-learn estimators: rows are samples here, columns inside.
 
-`SSFNClassifier` has all data in one place; `DSSFNClassifier` divides them over the
+`SSFNClassifier` is the centralised model; `DSSFNClassifier` divides the data over the
 nodes of an in-process network and trains by messages between neighbours. Both run the
 same program, the first on a graph of one node.
 """
@@ -133,7 +133,7 @@ class _SSFN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class SSFNClassifier(_SSFN):
-    """A self-size-estimating feed-forward network, trained in one place.
+    """A self-size-estimating feed-forward network, trained on one machine.
 
     Layers grow one by one; each solves a convex least-squares problem exactly. There
     is no learning rate and no back-propagation.
@@ -177,7 +177,7 @@ class SSFNClassifier(_SSFN):
     history_ : tuple of LayerRecord
         Cost, error in dB, accuracy and averagings, one record per layer.
     traffic_ : Traffic
-        What went over the links; nothing, in one place.
+        What went over the links; nothing, as there are none.
     classes_, n_features_in_ :
         As everywhere in scikit-learn.
 

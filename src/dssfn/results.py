@@ -187,9 +187,10 @@ class Result(_Part, frozen=True, kw_only=True):
         A node's model file, and its digest, by which nodes compare their models.
     n_train, n_test : int
         Samples of all nodes. A node does not know the first, and has none to test on.
-    train_accuracy, test_accuracy, train_error_db : float
+    train_accuracy, test_accuracy, train_error_db : float, optional
         Those of the last layer.
     layers : tuple of Layer
+        A node that was restarted after the others had left may lack the last one.
     communication, equivalence, graph : optional
     peers : dict, optional
         A node's traffic by neighbour.
@@ -209,10 +210,10 @@ class Result(_Part, frozen=True, kw_only=True):
     sha256: str | None = None
     n_train: int | None = None
     n_test: int
-    train_accuracy: float
+    train_accuracy: float | None
     test_accuracy: float | None
-    train_error_db: float
-    layers: Annotated[tuple[Layer, ...], msgspec.Meta(min_length=1)]
+    train_error_db: float | None
+    layers: tuple[Layer, ...]
     communication: Communication | None = None
     equivalence: Equivalence | None = None
     graph: Graph | None = None

@@ -135,6 +135,13 @@ def test_the_result_of_a_node_gives_what_a_node_knows():
     assert not {"Predictions", "Equivalence", "Test accuracy", "test"} & set(words)
 
 
+def test_a_node_that_knows_no_layer_has_a_report_without_curves():
+    nothing = {"layers": [], "train_accuracy": None, "train_error_db": None}
+    result = node_result() | nothing
+    assert set(drawn(result)) == {"graph", "averaging"}
+    assert "Training error" not in Outline(page_of(result)).words
+
+
 def test_no_test_samples_no_predictions():
     result = sample_result()
     result |= {"n_test": 0, "test_accuracy": None, "confusion": None}

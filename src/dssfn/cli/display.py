@@ -10,7 +10,7 @@ from rich.table import Table
 
 from dssfn.cli.outcome import notes, screen
 from dssfn.hosting import Traffic
-from dssfn.results import Equivalence, Result, result_text
+from dssfn.results import Equivalence, Layer, Result, result_text
 from dssfn.runs import OnLayer
 from dssfn.training import LayerRecord
 
@@ -82,13 +82,19 @@ def show_summary(result: Result) -> None:
     show_pairs(
         [
             ("test accuracy", _percent(result.test_accuracy)),
-            ("train accuracy", f"{100 * result.train_accuracy:.2f} %"),
-            ("train error", f"{result.train_error_db:.2f} dB"),
+            *_last_layer(result.layers[-1]),
             *_traffic(result),
             *_distances(result.equivalence),
             ("time", f"{result.seconds.total:.1f} s"),
         ]
     )
+
+
+def _last_layer(layer: Layer) -> list[tuple[str, str]]:
+    return [
+        ("train accuracy", f"{100 * layer.train_accuracy:.2f} %"),
+        ("train error", f"{layer.train_error_db:.2f} dB"),
+    ]
 
 
 def _traffic(result: Result) -> list[tuple[str, str]]:

@@ -64,7 +64,7 @@ add_command(
     app,
     "report",
     "dssfn.cli.report:report",
-    "Make a report anew, from the figures in its folder, without training.",
+    "Make a report anew, from the metrics in its folder, without training.",
     "dssfn report dssfn-demo",
 )
 add_command(

@@ -37,7 +37,7 @@ def report(
         ),
     ],
 ) -> None:
-    """Make a report anew, from the figures in its folder, without training."""
+    """Make a report anew, from the metrics in its folder, without training."""
     if (folder / ROWS_FILE).is_file():
         _report_rows(folder)
     else:

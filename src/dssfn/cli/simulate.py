@@ -107,7 +107,9 @@ def simulate(
     ] = None,
     check_equivalence: Annotated[
         bool,
-        option("Train in one place too and compare.", OUTPUT, "--check-equivalence"),
+        option(
+            "Train a centralised model too and compare.", OUTPUT, "--check-equivalence"
+        ),
     ] = False,
     out: Out = None,
     json: JsonOutput = False,

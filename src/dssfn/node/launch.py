@@ -165,15 +165,16 @@ def _finish(
 ) -> Result:
     save_network(network, out / MODEL_FILE, private=True)
     layers = [training.records[k] for k in sorted(training.records)]
+    last = training.records.get(network.plan.n_layers)
     accounts = training.transport.accounts()
     result = Result(
         node=name,
         model=MODEL_FILE,
         sha256=hashlib.sha256((out / MODEL_FILE).read_bytes()).hexdigest(),
         n_test=0,
-        train_accuracy=layers[-1].train_accuracy,
+        train_accuracy=last.train_accuracy if last else None,
         test_accuracy=None,
-        train_error_db=layers[-1].train_error_db,
+        train_error_db=last.train_error_db if last else None,
         layers=tuple(Layer(**asdict(one), test_accuracy=None) for one in layers),
         graph=graph_of(training.topology, network.plan.tol),
         peers={

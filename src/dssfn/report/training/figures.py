@@ -140,6 +140,8 @@ def _layer_axis(axes: Axes, layers: Sequence[int]) -> None:
 def draw_accuracy(result: Result) -> Drawing | None:
     """Accuracy per layer, on the training and the test samples."""
     rows = result.layers
+    if not rows:
+        return None
     layers = [row.layer for row in rows]
     tested = [row.test_accuracy for row in rows if row.test_accuracy is not None]
     series = {"training samples": ([row.train_accuracy for row in rows], FIRST, "o-")}

@@ -95,15 +95,18 @@ def _graph_name(topology: str) -> str:
 
 def headlines(result: Result) -> list[Headline]:
     """The numbers that matter."""
-    error = Headline(
-        "Training error",
-        decibel(result.train_error_db),
-        f"{percent(result.train_accuracy)} of training samples right",
-    )
+    error = _training_error(result)
     if result.node is not None:
-        return [error, *_of_links(result)]
+        return [*error, *_of_links(result)]
     tested = Headline("Test accuracy", percent(result.test_accuracy), _tested(result))
-    return [tested, error, *_of_traffic(result), *_one_machine(result.equivalence)]
+    return [tested, *error, *_of_traffic(result), *_one_machine(result.equivalence)]
+
+
+def _training_error(result: Result) -> list[Headline]:
+    if result.train_error_db is None:
+        return []
+    words = f"{percent(result.train_accuracy)} of training samples right"
+    return [Headline("Training error", decibel(result.train_error_db), words)]
 
 
 def _of_links(result: Result) -> list[Headline]:
