@@ -69,7 +69,7 @@ def run(
 ) -> None:
     """Train on the nodes of a plan, which the ranks started by mpiexec share.
 
-    Rank 0 prints the figures and writes the model, which is the same on all of them.
+    Rank 0 prints the metrics and writes the model, which is the same on all of them.
     """
     job = Job()
     output = Presentation(out, as_json=json, quiet=quiet or not job.is_first)
