@@ -1,27 +1,29 @@
 """Train one neural network across nodes that cannot pool their data."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dssfn._version import __version__
-from dssfn.config import Plan
-from dssfn.errors import (
-    DataError,
-    DssfnError,
-    InputError,
-    ModelFileError,
-    NumericalError,
-    PlanError,
-    TopologyError,
-)
-from dssfn.modelfile import load_network, save_network
-from dssfn.network import Network
-from dssfn.shard import Shard
-from dssfn.simulator import Simulation, Traffic, simulate
-from dssfn.topology import Topology, build_topology
-from dssfn.training import LayerRecord, train_node
 
 if TYPE_CHECKING:
+    from dssfn.config import Plan
+    from dssfn.errors import (
+        DataError,
+        DssfnError,
+        InputError,
+        ModelFileError,
+        NumericalError,
+        PlanError,
+        TopologyError,
+    )
     from dssfn.estimators import DSSFNClassifier, SSFNClassifier
+    from dssfn.hosting import Simulation, Traffic
+    from dssfn.modelfile import load_network, save_network
+    from dssfn.network import Network
+    from dssfn.shard import Shard
+    from dssfn.simulator import simulate
+    from dssfn.topology import Topology, build_topology
+    from dssfn.training import LayerRecord, train_node
 
 __all__ = [
     "DSSFNClassifier",
@@ -48,11 +50,31 @@ __all__ = [
     "train_node",
 ]
 
+# Each name is imported when it is first asked for: numpy, scikit-learn and the others
+# take seconds together, and `dssfn --help` needs none of them.
+_HOMES = {
+    "config": "Plan",
+    "errors": "DataError DssfnError InputError ModelFileError NumericalError PlanError "
+    "TopologyError",
+    "estimators": "DSSFNClassifier SSFNClassifier",
+    "hosting": "Simulation Traffic",
+    "modelfile": "load_network save_network",
+    "network": "Network",
+    "shard": "Shard",
+    "simulator": "simulate",
+    "topology": "Topology build_topology",
+    "training": "LayerRecord train_node",
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+
 
 def __getattr__(name: str) -> Any:
-    # scikit-learn takes a second to import, and only the estimators need it.
-    if name in ("DSSFNClassifier", "SSFNClassifier"):
-        from dssfn import estimators
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
 
-        return getattr(estimators, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -17,6 +17,15 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(map(_shown, text))
 
 
+def one_line(message: str) -> str:
+    """A message without line breaks, and without anything that a terminal obeys.
+
+    >>> one_line("two\\n  lines")
+    'two lines'
+    """
+    return printable(" ".join(message.split()))
+
+
 def _shown(letter: str) -> str:
     if letter.isprintable():
         return letter

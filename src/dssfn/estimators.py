@@ -1,13 +1,12 @@
 """scikit-learn estimators: rows are samples here, columns inside.
 
-`SSFNClassifier` has all data in one place; `DSSFNClassifier` divides them over the
+`SSFNClassifier` is the centralised model; `DSSFNClassifier` divides the data over the
 nodes of an in-process network and trains by messages between neighbours. Both run the
 same program, the first on a graph of one node.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Self
 
 import networkx as nx
@@ -20,13 +19,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dssfn._typing import Array, Label
 from dssfn.calibration import probabilities
-from dssfn.config import Plan
-from dssfn.datasets import partition
+from dssfn.config import Plan, bytes_of
+from dssfn.datasets import Dataset
 from dssfn.errors import DataError, TopologyError
+from dssfn.hosting import Simulation, Traffic
 from dssfn.network import Network
 from dssfn.presets import resolve
-from dssfn.shard import divide
-from dssfn.simulator import Simulation, Traffic, simulate
+from dssfn.runs import divided, make_plan, train
 from dssfn.topology import Topology, build_topology, from_graph, from_matrix
 from dssfn.training import LayerRecord
 
@@ -48,7 +47,7 @@ class _SSFN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Grow the network on samples X (J, P) with class labels y (J,)."""
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
+        classes = np.unique(y)
         if len(classes) < 2:
             raise DataError(
                 f"`y` must hold at least two classes, got one class: {classes[0]!r}."
@@ -58,15 +57,13 @@ class _SSFN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "`y` must hold text, numbers or true/false as labels, got "
                 f"{classes.dtype}. Convert it with `astype(str)`."
             )
-        plan = self._plan(classes)
-        topology = self._topology(plan)
-        parts = self._parts(codes, topology, plan)
-        shards = divide(X, codes, len(classes), parts)
-        memory = _plain(self.memory)
-        result = simulate(shards, plan, topology, memory=memory)
-        self.classes_ = (
-            classes  # with the network, so that a failed fit changes neither
-        )
+        data = Dataset("X", X, y, X[:0], y[:0], self._feature_names())
+        plan = make_plan(data, **self._settings())
+        memory = None if self.memory is None else bytes_of(_plain(self.memory))
+        graph, how = self._topology(plan), self._partition()
+        result = train(divided(data, plan, graph, how, memory=memory))
+        # Together with the network, so that a fit that fails changes neither.
+        self.classes_ = classes
         self._keep(result)
         return self
 
@@ -109,28 +106,25 @@ class _SSFN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return self.network_.scores(X.T).T
 
-    def _plan(self, classes: NDArray[Any]) -> Plan:
+    def _settings(self) -> dict[str, Any]:
+        """The settings of the plan, those left open as the preset has them."""
         given = {name: _plain(value) for name, value in self.get_params().items()}
         seed, preset = given["random_state"], given["preset"]
         if not isinstance(seed, int):
             seed = int(check_random_state(seed).randint(np.iinfo(np.int32).max))
         settings = {name: given[name] for name in given if name in PLAN_FIELDS}
+        preset = "default" if preset is None else preset
+        return {"seed": seed, **resolve(preset, settings)}
+
+    def _feature_names(self) -> tuple[str, ...] | None:
         names = getattr(self, "feature_names_in_", None)
-        return Plan(
-            n_features=self.n_features_in_,
-            classes=tuple(classes.tolist()),
-            feature_names=None if names is None else tuple(map(str, names)),
-            seed=seed,
-            **resolve("default" if preset is None else preset, settings),
-        )
+        return None if names is None else tuple(map(str, names))
 
     def _topology(self, plan: Plan) -> Topology:
         return build_topology("complete", 1)
 
-    def _parts(
-        self, codes: NDArray[np.intp], topology: Topology, plan: Plan
-    ) -> Sequence[NDArray[np.intp]]:
-        return [np.arange(len(codes))]
+    def _partition(self) -> Any:
+        return "iid"  # one node has all samples, in their order
 
     def _keep(self, result: Simulation) -> None:
         self.network_ = result.networks[0]
@@ -139,7 +133,7 @@ class _SSFN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class SSFNClassifier(_SSFN):
-    """A self-size-estimating feed-forward network, trained in one place.
+    """A self-size-estimating feed-forward network, trained on one machine.
 
     Layers grow one by one; each solves a convex least-squares problem exactly. There
     is no learning rate and no back-propagation.
@@ -183,7 +177,7 @@ class SSFNClassifier(_SSFN):
     history_ : tuple of LayerRecord
         Cost, error in dB, accuracy and averagings, one record per layer.
     traffic_ : Traffic
-        What went over the links; nothing, in one place.
+        What went over the links; nothing, as there are none.
     classes_, n_features_in_ :
         As everywhere in scikit-learn.
 
@@ -343,11 +337,8 @@ mu_hidden, memory, preset, random_state :
             )
         return topology
 
-    def _parts(
-        self, codes: NDArray[np.intp], topology: Topology, plan: Plan
-    ) -> Sequence[NDArray[np.intp]]:
-        rng = np.random.default_rng(plan.seed)
-        return partition(codes, topology.n_nodes, self.partition, rng=rng)
+    def _partition(self) -> Any:
+        return self.partition
 
     def _keep(self, result: Simulation) -> None:
         super()._keep(result)

@@ -17,9 +17,7 @@ from typer.testing import CliRunner
 
 from dssfn import load_network, simulate
 from dssfn.cli.main import app
-from dssfn.cli.rank_data import node_files
 from dssfn.datasets import FileSamples, partition
-from dssfn.errors import PlanError
 from dssfn.federation import load_federation
 from dssfn.shard import divide
 from dssfn.transports.mpi import share_nodes
@@ -278,21 +276,6 @@ def test_nodes_are_shared_evenly_and_in_order():
         assert [node for nodes in hosts for node in nodes] == list(range(n_nodes))
         sizes = [len(nodes) for nodes in hosts]
         assert max(sizes) - min(sizes) <= 1
-
-
-@pytest.mark.parametrize(
-    ("pattern", "said"),
-    [
-        ("{rank}.csv", "a file of its own"),
-        ("{host}.csv", "of {node}, {number} and {rank} only"),
-        ("{}.csv", "of {node}, {number} and {rank} only"),
-        ("{node.csv", "of {node}, {number} and {rank} only"),
-        ("{node.name}.csv", "of {node}, {number} and {rank} only"),
-    ],
-)
-def test_a_pattern_must_name_one_file_per_node(pattern, said):
-    with pytest.raises(PlanError, match=re.escape(said)):
-        node_files(pattern, ["a", "b"], [[0, 1]])
 
 
 def test_the_documented_commands_run(tmp_path):

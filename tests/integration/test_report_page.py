@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 
+import msgspec
 import pytest
 from typer.testing import CliRunner
 
 from dssfn.cli.main import app
-from dssfn.report.figures import NAMES, draw_all
-from dssfn.report.page import make_page
+from dssfn.report.training.figures import NAMES, draw_all
+from dssfn.report.training.page import make_page
+from dssfn.results import Result
 from tests.support.evidence_sample import page_of, sample_rows
 from tests.support.report_sample import sample_result
 
@@ -66,9 +68,10 @@ def pages(trained, tmp_path_factory):
     wordy["data"] = wordy["settings"]["topology"] = "unbroken" * 40
     wordy["made_by"]["machine"] = "z" * 300
     wordy["communication"] |= {"bytes_total": 10**14, "rounds": 10**9}
+    typed = [msgspec.convert(one, Result) for one in (letters, wordy)]
     texts = {
-        "letters": make_page(letters, draw_all(letters)),
-        "wordy": make_page(wordy, draw_all(wordy)),
+        "letters": make_page(typed[0], draw_all(typed[0])),
+        "wordy": make_page(typed[1], draw_all(typed[1])),
         "evidence": page_of(sample_rows())[0],
     }
     for name, page in texts.items():

@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 from importlib.resources import files
 from xml.etree import ElementTree
 
+import msgspec
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -13,12 +14,14 @@ from typer.testing import CliRunner
 from dssfn.cli.main import app
 from dssfn.cli.report import try_to_report
 from dssfn.report.canvas import COLOURS
-from dssfn.report.figures import NAMES, draw_all
 from dssfn.report.layout import positions
-from dssfn.report.page import make_page
+from dssfn.report.training.figures import NAMES, draw_all
+from dssfn.report.training.page import make_page
+from dssfn.results import Result, write_result
 from dssfn.topology import KINDS, build_topology
-from tests.support.report_sample import sample_result
+from tests.support.report_sample import node_result, sample_result
 
+NOTHING = {"rounds": 0, "bytes_total": 0}
 NASTY = ["<script>alert(1)</script>", "$x^{2$", 'id="a"', "#0069a8", "a\x00\ud800\n数"]
 
 
@@ -40,8 +43,13 @@ class Outline(HTMLParser):
         return [attrs for name, attrs in self.tags if name == tag]
 
 
+def drawn(result):
+    return draw_all(msgspec.convert(result, Result))
+
+
 def page_of(result):
-    return make_page(result, draw_all(result))
+    typed = msgspec.convert(result, Result)
+    return make_page(typed, draw_all(typed))
 
 
 def without(result, *names):
@@ -97,8 +105,8 @@ def test_labels_and_names_are_words_and_never_markup():
     result["made_by"] = {"<i>": '"><b>'}
     result["communication"]["consensus"] = "<u>"
     result["graph"]["averaging"] = {"<u>": {"rounds": 3, "messages": 9}}
-    drawings = draw_all(result)
-    outline = Outline(make_page(result, drawings))
+    drawings = drawn(result)
+    outline = Outline(page_of(result))
     assert not {"script", "img", "i", "b", "u"} & {tag for tag, _ in outline.tags}
     shown = "".join(outline.words)
     assert "$x^{2$" in shown
@@ -110,24 +118,28 @@ def test_labels_and_names_are_words_and_never_markup():
 
 
 def test_equal_results_give_equal_files():
-    first, second = draw_all(sample_result()), draw_all(sample_result())
+    first, second = drawn(sample_result()), drawn(sample_result())
     assert first == second
     for name in NAMES:
         assert first[name].svg == second[name].svg
         assert first[name].png == second[name].png
-    assert make_page(sample_result(), first) == make_page(sample_result(), second)
+    assert page_of(sample_result()) == page_of(sample_result())
 
 
-def test_a_result_of_an_older_version_gives_what_it_can():
-    result = without(sample_result(), "graph", "held", "confusion", "made_by")
-    del result["communication"]["before_layers"]
-    for row in result["layers"]:
-        del row["test_accuracy"], row["bytes_total"]
-    drawn = draw_all(result)
-    assert set(drawn) == {"cost", "accuracy", "equivalence"}
-    words = Outline(make_page(result, drawn)).words
-    assert "Learning" in words
-    assert "Predictions" not in words
+def test_the_result_of_a_node_gives_what_a_node_knows():
+    result = node_result()
+    assert set(drawn(result)) == {"graph", "averaging", "cost", "accuracy"}
+    words = Outline(page_of(result)).words
+    assert {"Learning", "Traffic", "Link by link", "Settings: network"} <= set(words)
+    assert {"east", "west", "1\u202fmin 15\u202fs"} <= set(words)
+    assert not {"Predictions", "Equivalence", "Test accuracy", "test"} & set(words)
+
+
+def test_a_node_that_knows_no_layer_has_a_report_without_curves():
+    nothing = {"layers": [], "train_accuracy": None, "train_error_db": None}
+    result = node_result() | nothing
+    assert set(drawn(result)) == {"graph", "averaging"}
+    assert "Training error" not in Outline(page_of(result)).words
 
 
 def test_no_test_samples_no_predictions():
@@ -139,19 +151,19 @@ def test_no_test_samples_no_predictions():
     words = Outline(page_of(result)).words
     assert "no test samples" in words
     assert "Predictions" not in words
-    assert "test samples" not in draw_all(result)["accuracy"].inline
+    assert "test samples" not in drawn(result)["accuracy"].inline
 
 
 def test_many_classes_are_shown_by_their_largest_confusions():
     result = sample_result([f"class {q}" for q in range(60)])
-    assert "confusion" not in draw_all(result)
+    assert "confusion" not in drawn(result)
     words = Outline(page_of(result)).words
     assert "Most frequent mistakes" in words
     assert "Classes found least often" in words
 
 
 def test_twenty_six_classes_still_have_a_matrix():
-    drawing = draw_all(sample_result("ABCDEFGHIJKLMNOPQRSTUVWXYZ"))["confusion"]
+    drawing = drawn(sample_result("ABCDEFGHIJKLMNOPQRSTUVWXYZ"))["confusion"]
     assert drawing.is_wide
     assert drawing.svg.count(">10</text>") == 26
 
@@ -175,17 +187,17 @@ def test_one_node_and_an_unchecked_training():
     result["equivalence"] = {"node_spread": 0.0}
     for row in result["layers"]:
         row["bytes_total"] = 0
-    result["communication"] |= {"bytes_total": 0, "rounds": 0, "before_layers": {}}
+    result["communication"] |= {"bytes_total": 0, "rounds": 0, "before_layers": NOTHING}
     words = Outline(page_of(result)).words
     assert "not checked" in words
-    assert "graph" not in draw_all(result)
+    assert "graph" not in drawn(result)
 
 
 def test_a_graph_too_large_to_draw_is_told_in_numbers():
     result = sample_result()
     nothing = dict.fromkeys(("edges", "diameter", "contraction", "averaging"))
     result["graph"] |= nothing | {"n_edges": 499_500}
-    assert not {"graph", "averaging"} & draw_all(result).keys()
+    assert not {"graph", "averaging"} & drawn(result).keys()
     assert "499,500" in Outline(page_of(result)).words
 
 
@@ -193,7 +205,7 @@ def test_a_cost_of_nothing_is_not_put_on_a_logarithmic_scale():
     result = sample_result()
     for row in result["layers"]:
         row["cost"] = 0.0
-    assert "cost" not in draw_all(result)
+    assert "cost" not in drawn(result)
     assert "Layer by layer" in Outline(page_of(result)).words
 
 
@@ -249,14 +261,14 @@ def test_a_training_without_matplotlib_says_in_one_line_what_is_missing(
     no_matplotlib, tmp_path, capsys
 ):
     (tmp_path / "report.html").write_text("of an older training")
-    try_to_report(sample_result(), tmp_path)
+    try_to_report(msgspec.convert(sample_result(), Result), tmp_path)
     (line,) = capsys.readouterr().err.splitlines()
     assert "dssfn[report]" in line
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_command_names_the_extra_that_is_missing(no_matplotlib, tmp_path):
-    (tmp_path / "result.json").write_text('{"layers": []}')
+    write_result(msgspec.convert(sample_result(), Result), tmp_path)
     shown = CliRunner().invoke(app, ["report", str(tmp_path)])
     assert shown.exit_code == 2
     assert "dssfn[report]" in shown.stderr
@@ -270,3 +282,13 @@ def test_a_folder_without_a_result_is_wrong_input(content, tmp_path):
     assert shown.exit_code == 2, shown.output
     (line,) = shown.stderr.splitlines()
     assert "result.json" in line
+
+
+def test_the_report_of_a_node_is_as_private_as_its_result(tmp_path):
+    write_result(msgspec.convert(node_result(), Result), tmp_path, private=True)
+    shown = CliRunner().invoke(app, ["report", str(tmp_path)])
+    assert shown.exit_code == 0, shown.output
+    made = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert {"report.html", "cost.svg", "cost.png"} <= {path.name for path in made}
+    assert {path.stat().st_mode & 0o777 for path in made} == {0o600}
+    assert (tmp_path / "figures").stat().st_mode & 0o777 == 0o700

@@ -1,10 +1,10 @@
-"""A training's figures as `result.json` holds them, without training."""
+"""A training's metrics as `result.json` holds them, without training."""
 
 from __future__ import annotations
 
 
 def sample_result(classes=("a", "b", "c"), *, n_nodes=5, n_layers=3):
-    """Figures of a made-up training; every class is once taken for the next."""
+    """Metrics of a made-up training; every class is once taken for the next."""
     Q = len(classes)
     ring = [[i, i + 1] for i in range(n_nodes - 1)] + [[0, n_nodes - 1]]
     right = [[q, q, 10] for q in range(Q)]
@@ -75,4 +75,26 @@ def sample_result(classes=("a", "b", "c"), *, n_nodes=5, n_layers=3):
             "seed": 0,
         },
         "made_by": {"dssfn": "0.1.0", "python": "3.11"},
+    }
+
+
+def node_result():
+    """What a node of that training, between two neighbours, would know of it."""
+    whole = sample_result()
+    for row in whole["layers"]:
+        row["test_accuracy"] = None
+        del row["rounds"], row["bytes_total"]
+    for name in ("data", "n_train", "communication", "equivalence"):
+        del whole[name]
+    link = {"bytes_received": 2000, "seconds_waited": 75.0, "n_connections": 1}
+    return whole | {
+        "node": "north",
+        "model": "model.safetensors",
+        "sha256": "0" * 64,
+        "n_test": 0,
+        "test_accuracy": None,
+        "held": None,
+        "confusion": None,
+        "peers": {name: link | {"bytes_sent": 3000} for name in ("east", "west")},
+        "seconds": {"total": 80.0},
     }

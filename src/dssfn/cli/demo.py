@@ -9,13 +9,12 @@ import numpy as np
 import typer
 
 from dssfn._atomic import write_atomically
-from dssfn.cli.display import layer_progress, show_layers, show_summary
 from dssfn.cli.options import Json
-from dssfn.cli.outcome import print_json, show_lines
-from dssfn.cli.outfolder import MODEL_FILE, out_folder, write_outcome
-from dssfn.cli.report import try_to_report
+from dssfn.cli.outcome import show_lines
+from dssfn.cli.presentation import Presentation
 from dssfn.datasets import Dataset, load_dataset
 from dssfn.presets import resolve
+from dssfn.results import MODEL_FILE
 from dssfn.runs import divided, make_plan, run_experiment
 from dssfn.topology import build_topology
 
@@ -43,26 +42,21 @@ def demo(
     plan = make_plan(data, n_layers=LAYERS, width=WIDTH, **resolve("default", {}))
     ring = build_topology("circular", NODES)
     experiment = divided(data, plan, ring, "by-class")
-    with out_folder(out), layer_progress(LAYERS, quiet=json) as on_layer:
+    model, test = out / MODEL_FILE, out / TEST_FILE
+    output = Presentation(out, as_json=json, quiet=json)
+    with output.folder(), output.progress(LAYERS) as on_layer:
         if not json:
             show_lines(_INTRODUCTION.format(n_images=len(data.y_train), nodes=NODES))
         outcome = run_experiment(experiment, check_equivalence=True, on_layer=on_layer)
-        write_outcome(outcome, out)
-        write_atomically(out / TEST_FILE, _csv(data).encode())
-    if json:
-        print_json(outcome.figures)
-        try_to_report(outcome.figures, out, quiet=True)
-        return
-    show_layers(outcome.figures)
-    show_summary(outcome.figures)
-    model, test = out / MODEL_FILE, out / TEST_FILE
-    show_lines(f"\nThe model is in {model}, unseen images in {test}")
-    try_to_report(outcome.figures, out)
-    show_lines(
-        "Next:\n"
-        f"  dssfn info {model}\n"
-        f"  dssfn evaluate {model} {test} --target {TARGET}"
-    )
+        output.write(outcome)
+        write_atomically(test, _csv(data).encode())
+    output.show(outcome, beside_model=f", unseen images in {test}")
+    if not json:
+        show_lines(
+            "Next:\n"
+            f"  dssfn info {model}\n"
+            f"  dssfn evaluate {model} {test} --target {TARGET}"
+        )
 
 
 def _csv(data: Dataset) -> str:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from dssfn.cli.outcome import notes, print_json, screen, show_lines
-from dssfn.cli.outfolder import MODEL_FILE
+from dssfn.cli.outcome import notes, screen
+from dssfn.hosting import Traffic
 from dssfn.report.numbers import size
-from dssfn.runs import OnLayer, Outcome
-from dssfn.simulator import Traffic
+from dssfn.results import Equivalence, Layer, Result, result_text
+from dssfn.runs import OnLayer
 from dssfn.training import LayerRecord
 
 
@@ -56,62 +54,75 @@ def _state(record: LayerRecord, traffic: Traffic) -> str:
     )
 
 
-def show_outcome(outcome: Outcome, out: Path | None, *, as_json: bool) -> None:
-    """All figures as tables, and where the model is; or as JSON and nothing else."""
-    if as_json:
-        print_json(outcome.figures)
-        return
-    show_layers(outcome.figures)
-    show_summary(outcome.figures)
-    if out is not None:
-        show_lines(f"\nThe model is in {out / MODEL_FILE}")
+def print_result(result: Result) -> None:
+    """Print what `result.json` holds on standard output."""
+    print(result_text(result), end="")
 
 
-def show_layers(figures: dict[str, Any]) -> None:
-    """One row per layer."""
-    table = Table(title=f"{figures['data']}: layer by layer", title_justify="left")
-    tested = ["test acc."] if figures["n_test"] else []
+def show_layers(result: Result) -> None:
+    """Print one row per layer."""
+    table = Table(title=f"{result.data}: layer by layer", title_justify="left")
+    tested = ["test acc."] if result.n_test else []
     for name in ("layer", "cost", "error", "train acc.", *tested, "averaged", "rounds"):
         table.add_column(name, justify="right")
-    for row in figures["layers"]:
+    for row in result.layers:
         table.add_row(
-            str(row["layer"]),
-            f"{row['cost']:.5g}",
-            f"{row['train_error_db']:.2f} dB",
-            f"{100 * row['train_accuracy']:.2f} %",
-            *[_percent(row["test_accuracy"]) for _ in tested],
-            f"{row['iterations']:,}",
-            f"{row['rounds']:,}",
+            str(row.layer),
+            f"{row.cost:.5g}",
+            f"{row.train_error_db:.2f} dB",
+            f"{100 * row.train_accuracy:.2f} %",
+            *[_percent(row.test_accuracy) for _ in tested],
+            f"{row.iterations:,}",
+            f"{row.rounds:,}",
         )
     screen.print(table)
 
 
-def show_summary(figures: dict[str, Any]) -> None:
-    """The figures that matter, one per line."""
-    traffic, equal = figures["communication"], figures["equivalence"]
-    rows = [
-        ("test accuracy", _percent(figures["test_accuracy"])),
-        ("train accuracy", f"{100 * figures['train_accuracy']:.2f} %"),
-        ("train error", f"{figures['train_error_db']:.2f} dB"),
-        ("neighbour exchanges", f"{traffic['rounds']:,} rounds"),
-        ("layers solved by", figures["settings"]["solver"]),
-        ("averages found by", traffic["consensus"]),
-        (
-            "message size, summed over rounds",
-            f"{traffic['scalars_per_node']:,} numbers",
-        ),
-        ("sent over all links", size(traffic["bytes_total"], gap=" ")),
-        ("nodes differ by at most", f"{equal['node_spread']:.1e}"),
+def show_summary(result: Result) -> None:
+    """Print the numbers that matter, one per line."""
+    show_pairs(
+        [
+            ("test accuracy", _percent(result.test_accuracy)),
+            *_last_layer(result.layers[-1]),
+            *_traffic(result),
+            *_distances(result.equivalence),
+            ("time", f"{result.seconds.total:.1f} s"),
+        ]
+    )
+
+
+def _last_layer(layer: Layer) -> list[tuple[str, str]]:
+    return [
+        ("train accuracy", f"{100 * layer.train_accuracy:.2f} %"),
+        ("train error", f"{layer.train_error_db:.2f} dB"),
     ]
-    if "central_difference" in equal:
-        agreement = _percent(equal["prediction_agreement"])
+
+
+def _traffic(result: Result) -> list[tuple[str, str]]:
+    sent = result.communication
+    if sent is None:
+        return []
+    return [
+        ("neighbour exchanges", f"{sent.rounds:,} rounds"),
+        ("layers solved by", result.settings.solver),
+        ("averages found by", sent.consensus),
+        ("message size, summed over rounds", f"{sent.scalars_per_node:,} numbers"),
+        ("sent over all links", size(sent.bytes_total, gap=" ")),
+    ]
+
+
+def _distances(equal: Equivalence | None) -> list[tuple[str, str]]:
+    if equal is None:
+        return []
+    rows = [("nodes differ by at most", f"{equal.node_spread:.1e}")]
+    if equal.central_difference is not None:
+        agreement = _percent(equal.prediction_agreement)
         rows += [
-            ("differs from one machine by", f"{equal['central_difference']:.1e}"),
-            ("largest gap of a layer's cost", f"{equal['layer_cost_gap']:.1e}"),
+            ("differs from one machine by", f"{equal.central_difference:.1e}"),
+            ("largest gap of a layer's cost", f"{equal.layer_cost_gap:.1e}"),
             ("same prediction as one machine", f"{agreement} of test samples"),
         ]
-    rows.append(("time", f"{figures['seconds']['total']:.1f} s"))
-    show_pairs(rows)
+    return rows
 
 
 def _percent(share: float | None) -> str:

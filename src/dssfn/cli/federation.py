@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dssfn.cli.graphs import Degree
 from dssfn.cli.listed import addresses, edges, words
 from dssfn.cli.options import (
     CERTIFICATES,
@@ -15,7 +16,6 @@ from dssfn.cli.options import (
     TRAINING,
     Alpha,
     Bias,
-    Degree,
     Gain,
     JsonOutput,
     Layers,
@@ -24,6 +24,7 @@ from dssfn.cli.options import (
     Standardize,
     Width,
     option,
+    training_settings,
 )
 from dssfn.cli.outcome import print_json, show_lines
 from dssfn.cli.sample import data_settings
@@ -31,7 +32,6 @@ from dssfn.config import Plan
 from dssfn.errors import PlanError
 from dssfn.federation import Federation, Graph, Member, split_address
 from dssfn.hints import listing
-from dssfn.presets import resolve
 from dssfn.topology import KINDS
 
 LAB_HOST, LAB_PORT = "127.0.0.1", 7400
@@ -120,13 +120,10 @@ def init(
     """
     from dssfn.node.folders import write_federation
 
-    given = {
-        "alpha": alpha, "gain": gain, "standardize": standardize, "bias": bias,
-        "solver": solver, "consensus": "tree", "tol": None,
-    }  # fmt: skip
-    settings = {
-        "n_layers": layers, "width": width, "seed": seed, **resolve(preset, given)
-    }  # fmt: skip
+    settings = training_settings(
+        preset, layers=layers, width=width, alpha=alpha, gain=gain,
+        standardize=standardize, bias=bias, solver=solver, consensus="tree", seed=seed,
+    )  # fmt: skip
     names = _names(nodes)
     known = data_settings(like, target, classes, features)
     left_open = [field for field in ("classes", "feature_names") if field not in known]

@@ -10,17 +10,8 @@ from typing import Annotated
 import typer
 
 from dssfn._version import __version__
-from dssfn.cli import mpi, node
-from dssfn.cli.certificates import certificate, sign
-from dssfn.cli.demo import demo
-from dssfn.cli.federation import init
-from dssfn.cli.model import evaluate, info, predict
-from dssfn.cli.outcome import plain_errors
-from dssfn.cli.report import report
-from dssfn.cli.reproduce import reproduce
-from dssfn.cli.simulate import simulate
-from dssfn.cli.topology import topology
-from dssfn.cli.usage import PlainUsage
+from dssfn.cli.deferred import add_command
+from dssfn.cli.usage import OneVoice, PlainUsage
 
 app = typer.Typer(
     name="dssfn",
@@ -36,81 +27,133 @@ app = typer.Typer(
 )
 
 
-def _example(text: str) -> str:
-    return f"Example: {text}"
-
-
-app.command(epilog=_example("dssfn demo"))(plain_errors(demo))
-app.command(
-    epilog=_example(
-        "dssfn simulate --data digits --nodes 20 --degree 4 --partition by-class "
-        "--layers 5 --width 200 --check-equivalence"
-    )
-)(plain_errors(simulate))
-app.command(epilog=_example("dssfn report dssfn-demo"))(plain_errors(report))
-app.command(epilog=_example("dssfn topology --nodes 20 --degree 4"))(
-    plain_errors(topology)
-)
-app.command(
-    epilog=_example("dssfn predict dssfn-demo/model.safetensors dssfn-demo/test.csv")
-)(plain_errors(predict))
-app.command(
-    epilog=_example(
-        "dssfn evaluate dssfn-demo/model.safetensors dssfn-demo/test.csv --target digit"
-    )
-)(plain_errors(evaluate))
-app.command(epilog=_example("dssfn reproduce all --quick"))(plain_errors(reproduce))
-app.command(epilog=_example("dssfn info dssfn-demo/model.safetensors"))(
-    plain_errors(info)
-)
-
 node_app = typer.Typer(
     name="node",
     help="One node of a real network, over gRPC with TLS on both sides.",
     no_args_is_help=True,
 )
-node_app.command(epilog=_example("dssfn node check hospital-a/node.toml"))(
-    plain_errors(node.check)
-)
-node_app.command(epilog=_example("dssfn node run hospital-a/node.toml"))(
-    plain_errors(node.run)
-)
-node_app.command(epilog=_example("dssfn node request north --out north"))(
-    plain_errors(node.request)
-)
-app.add_typer(node_app)
-
 federation_app = typer.Typer(
     name="federation",
     help="Set up a network of organisations: the plan, a folder for every node, and "
     "certificates.",
     no_args_is_help=True,
 )
-federation_app.command(
-    epilog=_example(
-        "dssfn federation init fed --nodes north,south,east --topology circular "
-        "--degree 1 --classes yes,no --features age,bmi --target outcome"
-    )
-)(plain_errors(init))
-federation_app.command(epilog=_example("dssfn federation certificate fed north"))(
-    plain_errors(certificate)
-)
-federation_app.command(epilog=_example("dssfn federation sign fed north node.csr"))(
-    plain_errors(sign)
-)
-app.add_typer(federation_app)
-
 mpi_app = typer.Typer(
     name="mpi",
     help="Train over the ranks of an MPI job (needs the extra `mpi`).",
-    cls=mpi.OneVoice,
+    cls=OneVoice,
     no_args_is_help=True,
 )
-mpi_app.command(
+
+add_command(
+    app,
+    "demo",
+    "dssfn.cli.demo:demo",
+    "Train handwritten digits on ten nodes on a ring, one to two digits per node.",
+    "dssfn demo",
+)
+add_command(
+    app,
+    "simulate",
+    "dssfn.cli.simulate:simulate",
+    "Train on a simulated network of nodes and report accuracy and traffic.",
+    "dssfn simulate --data digits --nodes 20 --degree 4 --partition by-class "
+    "--layers 5 --width 200 --check-equivalence",
+)
+add_command(
+    app,
+    "report",
+    "dssfn.cli.report:report",
+    "Make a report anew, from the metrics in its folder, without training.",
+    "dssfn report dssfn-demo",
+)
+add_command(
+    app,
+    "topology",
+    "dssfn.cli.topology:topology",
+    "Show a graph: its links, its spectrum, and the rounds that averaging takes.",
+    "dssfn topology --nodes 20 --degree 4",
+)
+add_command(
+    app,
+    "predict",
+    "dssfn.cli.model:predict",
+    "Predict the class of every sample of a file, as CSV.",
+    "dssfn predict dssfn-demo/model.safetensors dssfn-demo/test.csv",
+)
+add_command(
+    app,
+    "evaluate",
+    "dssfn.cli.model:evaluate",
+    "Compare a model's predictions with the labels of a file.",
+    "dssfn evaluate dssfn-demo/model.safetensors dssfn-demo/test.csv --target digit",
+)
+add_command(
+    app,
+    "reproduce",
+    "dssfn.cli.reproduce:reproduce",
+    "Repeat an experiment of the paper, with our solvers beside the paper's.",
+    "dssfn reproduce all --quick",
+)
+add_command(
+    app,
+    "info",
+    "dssfn.cli.model:info",
+    "Show what a model file holds.",
+    "dssfn info dssfn-demo/model.safetensors",
+)
+add_command(
+    node_app,
+    "check",
+    "dssfn.cli.node:check",
+    "Find out whether this node could start: data, certificates, port, neighbours.",
+    "dssfn node check hospital-a/node.toml",
+)
+add_command(
+    node_app,
     "run",
-    epilog=_example("mpiexec -n 4 dssfn mpi run plan.toml --data digits --out run1"),
-)(plain_errors(mpi.run))
-app.add_typer(mpi_app)
+    "dssfn.cli.node:run",
+    "Train with the other nodes; go on from the checkpoint if there is one.",
+    "dssfn node run hospital-a/node.toml",
+)
+add_command(
+    node_app,
+    "request",
+    "dssfn.cli.node:request",
+    "Make this node's key, and a request for its certificate.",
+    "dssfn node request north --out north",
+)
+add_command(
+    federation_app,
+    "init",
+    "dssfn.cli.federation:init",
+    "Set up a federation: the plan, and a folder to send to every organisation.",
+    "dssfn federation init fed --nodes north,south,east --topology circular "
+    "--degree 1 --classes yes,no --features age,bmi --target outcome",
+)
+add_command(
+    federation_app,
+    "certificate",
+    "dssfn.cli.certificates:certificate",
+    "Issue a new key and certificate for one node: one that ends soon, or was lost.",
+    "dssfn federation certificate fed north",
+)
+add_command(
+    federation_app,
+    "sign",
+    "dssfn.cli.certificates:sign",
+    "Sign a node's request: a certificate for the key that the node made itself.",
+    "dssfn federation sign fed north node.csr",
+)
+add_command(
+    mpi_app,
+    "run",
+    "dssfn.cli.mpi:run",
+    "Train on the nodes of a plan, which the ranks started by mpiexec share.",
+    "mpiexec -n 4 dssfn mpi run plan.toml --data digits --out run1",
+)
+for group in (node_app, federation_app, mpi_app):
+    app.add_typer(group)
 
 
 def _print_version(wanted: bool) -> None:

@@ -19,10 +19,11 @@ from dssfn._plain_text import printable
 from dssfn.calibration import probabilities
 from dssfn.cli.display import show_pairs
 from dssfn.cli.options import Json
-from dssfn.cli.outcome import print_json, screen, to_json
+from dssfn.cli.outcome import print_json, screen
 from dssfn.datasets import read_labelled, read_table
 from dssfn.datasets.checks import Source
 from dssfn.errors import InputError
+from dssfn.json_text import to_json
 from dssfn.modelfile import load_network
 from dssfn.network import Network
 from dssfn.report.numbers import size

@@ -6,12 +6,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
 from dssfn.cli.certificates import in_groups
 from dssfn.cli.options import Json
-from dssfn.cli.outcome import WRONG_INPUT, print_json, screen, show_lines
+from dssfn.cli.outcome import print_json, screen, show_lines
 from dssfn.errors import InputError
+from dssfn.exit_codes import WRONG_INPUT
+from dssfn.results import MODEL_FILE
 
 # What needs gRPC is imported when it is used: the other commands do without.
 
@@ -52,10 +55,10 @@ def run(
 
     out, result = launch(node, fresh=fresh)
     if json:
-        print_json({"out": str(out), **result})
+        print_json({"out": str(out), **msgspec.to_builtins(result)})
     else:
-        screen.print(f"model   {out / result['model']}", soft_wrap=True)
-        screen.print(f"sha256  {result['sha256']}", soft_wrap=True)
+        screen.print(f"model   {out / MODEL_FILE}", soft_wrap=True)
+        screen.print(f"sha256  {result.sha256}", soft_wrap=True)
 
 
 def request(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from dssfn.presets import PRESETS
+from dssfn.presets import PRESETS, resolve
 from dssfn.registry import SOLVERS
 
 # Headings of the help text.
@@ -19,9 +20,6 @@ def option(help: str, panel: str | None = None, *names: str, **more: Any) -> Any
     return typer.Option(*names, help=help, rich_help_panel=panel, **more)
 
 
-Degree = Annotated[
-    int | None, option("Neighbours on each side of a circular graph.", NETWORK)
-]
 Preset = Annotated[str, option(f"Settings to start from: {', '.join(PRESETS)}.", MODEL)]
 Layers = Annotated[int, option("L, hidden layers.", MODEL)]
 Width = Annotated[int, option("Random units per layer.", MODEL)]
@@ -36,9 +34,44 @@ Bias = Annotated[float | None, option("Value of a constant input; 0 for none.", 
 Solver = Annotated[
     str, option(f"How a layer is solved: auto, {', '.join(SOLVERS)}.", TRAINING)
 ]
-JsonOutput = Annotated[
-    bool, option("Print one JSON object, nothing else.", OUTPUT, "--json")
+Target = Annotated[str | None, option("The column of labels in a file.", DATA)]
+TestFile = Annotated[Path | None, option("A second file to test on.", DATA, "--test")]
+TestSize = Annotated[
+    float, option("Share of samples to test on where none are set apart.", DATA)
 ]
+DataDir = Annotated[
+    Path | None, option("Folder of NAME.npz files (or DSSFN_DATA_DIR).", DATA)
+]
+Out = Annotated[
+    Path | None, option("Folder for the model, figures and report.", OUTPUT)
+]
+Quiet = Annotated[bool, option("No progress.", OUTPUT, "--quiet")]
+_JSON = "Print one JSON object, nothing else."
+JsonOutput = Annotated[bool, option(_JSON, OUTPUT, "--json")]
 
 # For commands with few options, whose help has no headings.
-Json = Annotated[bool, option("Print one JSON object, nothing else.", None, "--json")]
+Json = Annotated[bool, option(_JSON, None, "--json")]
+
+
+def training_settings(
+    preset: str,
+    *,
+    layers: int,
+    width: int,
+    alpha: float | None,
+    gain: float | None,
+    standardize: bool | None,
+    bias: float | None,
+    solver: str,
+    consensus: str,
+    seed: int,
+    tol: float | None = None,
+    **others: Any,
+) -> dict[str, Any]:
+    """The settings of a plan from options; those left open are the preset's."""
+    given = {
+        "alpha": alpha, "gain": gain, "standardize": standardize, "bias": bias,
+        "solver": solver, "consensus": consensus, "tol": tol,
+    }  # fmt: skip
+    sizes = {"n_layers": layers, "width": width, "seed": seed}
+    return {**sizes, **others, **resolve(preset, given)}

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import functools
-import json
 import os
-import re
 import sys
 from collections.abc import Callable
 from typing import Any, NoReturn, ParamSpec, TypeVar
@@ -14,10 +12,10 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from dssfn._plain_text import printable
+from dssfn._plain_text import one_line, printable
 from dssfn.errors import DssfnError, InputError
-
-FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
+from dssfn.exit_codes import FAILED, INTERRUPTED, WRONG_INPUT
+from dssfn.json_text import to_json
 
 Params = ParamSpec("Params")
 Result = TypeVar("Result")
@@ -82,35 +80,12 @@ def end_with(message: str, code: int) -> typer.Exit:
     return typer.Exit(code)
 
 
-def one_line(message: str) -> str:
-    """A message without line breaks, and without anything that a terminal obeys."""
-    return printable(" ".join(message.split()))
-
-
 def _drop_output() -> None:
     """Keep Python from trying once more, at its end, to write what could not be."""
     try:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-# A line break is never part of a JSON string, so these are lists of numbers alone.
-_NUMBERS = re.compile(r"\[\n\s*([-+.\deE]+(?:,\n\s*[-+.\deE]+)*)\n\s*\]")
-
-
-def to_json(value: Any) -> str:
-    """Strict JSON, without NaN or infinity; a list of numbers takes one line.
-
-    >>> print(to_json({"edges": [[0, 1]]}), end="")
-    {
-      "edges": [
-        [0, 1]
-      ]
-    }
-    """
-    text = json.dumps(value, indent=2, allow_nan=False) + "\n"
-    return _NUMBERS.sub(lambda found: f"[{' '.join(found[1].split())}]", text)
 
 
 def print_json(value: Any) -> None:

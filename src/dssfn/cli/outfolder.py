@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
+
 from dssfn._atomic import check_writable, write_atomically
-from dssfn.cli.outcome import to_json
 from dssfn.errors import InputError
 from dssfn.modelfile import save_network
+from dssfn.results import MODEL_FILE, write_result
 from dssfn.runs import Outcome
 
-MODEL_FILE, RESULT_FILE = "model.safetensors", "result.json"
 LAYERS_FILE = "layers.jsonl"
 
 
@@ -42,9 +43,9 @@ def out_folder(path: Path | None) -> Iterator[None]:
 
 
 def write_outcome(outcome: Outcome, path: Path) -> None:
-    """The model, all figures with the settings, and one row per layer."""
-    result = to_json(outcome.figures)
-    layers = "".join(json.dumps(row) + "\n" for row in outcome.figures["layers"])
+    """Write the model, all metrics with the settings, and one row per layer."""
+    rows = msgspec.to_builtins(outcome.result.layers)
+    layers = "".join(json.dumps(row) + "\n" for row in rows)
     save_network(outcome.network, path / MODEL_FILE)
     write_atomically(path / LAYERS_FILE, layers.encode())
-    write_atomically(path / RESULT_FILE, result.encode())
+    write_result(outcome.result, path)

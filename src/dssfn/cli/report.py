@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dssfn._atomic import write_atomically
-from dssfn.cli.outcome import notes, screen, to_json
-from dssfn.cli.outfolder import LAYERS_FILE, RESULT_FILE
+from dssfn.cli.outcome import notes, screen
 from dssfn.errors import DataError, InputError
 from dssfn.experiments.registry import EXPERIMENTS
 from dssfn.report.evidence.page import (
@@ -19,6 +17,7 @@ from dssfn.report.evidence.page import (
     make_evidence_page,
     tables_of,
 )
+from dssfn.results import Result, read_result
 from dssfn.rows import Row, RowFile
 
 if TYPE_CHECKING:
@@ -29,34 +28,39 @@ if TYPE_CHECKING:
 REPORT_FILE, FIGURES_FOLDER = "report.html", "figures"
 ROWS_FILE, TABLES_FILE = "rows.jsonl", "tables.md"
 
-# What figures of another kind, or lists in lists in lists, lead to.
-_NOT_OURS = (LookupError, TypeError, ValueError, AttributeError, RecursionError)
+# What rows of another kind, or lists in lists in lists, lead to.
+_NOT_ROWS = (LookupError, TypeError, ValueError, AttributeError, RecursionError)
 
 
 def report(
     folder: Annotated[
         Path,
         typer.Argument(
-            metavar="DIR", help="What `simulate` or `reproduce` wrote with --out DIR."
+            metavar="DIR",
+            help="What `simulate` or `reproduce` wrote with --out DIR, or the `out` "
+            "folder of a node.",
         ),
     ],
 ) -> None:
-    """Make a report anew, from the figures in its folder, without training."""
-    has_rows = (folder / ROWS_FILE).is_file()
+    """Make a report anew, from the metrics in its folder, without training."""
+    if (folder / ROWS_FILE).is_file():
+        _report_rows(folder)
+    else:
+        write_report(read_result(folder), folder)
+    _tell(folder)
+
+
+def _report_rows(folder: Path) -> None:
+    path = folder / ROWS_FILE
     try:
-        if has_rows:
-            write_evidence(RowFile(folder / ROWS_FILE), folder)
-        else:
-            write_report(read_result(folder), folder)
-    except _NOT_OURS as exc:
-        if isinstance(exc, InputError):
-            raise
-        path = folder / (ROWS_FILE if has_rows else RESULT_FILE)
+        write_evidence(RowFile(path), folder)
+    except InputError:
+        raise
+    except _NOT_ROWS as exc:
         raise DataError(
             f"`{path}` must be what this version of dssfn writes; it cannot be read as "
             f"that ({type(exc).__name__}: {exc}). Make it anew in another folder."
         ) from exc
-    _tell(folder)
 
 
 def _tell(folder: Path) -> None:
@@ -64,29 +68,17 @@ def _tell(folder: Path) -> None:
         screen.print(f"The report is in {folder / REPORT_FILE}", soft_wrap=True)
 
 
-def read_result(folder: Path) -> dict[str, Any]:
-    """The figures in a folder; layers come from their own file where it is there."""
-    path = folder / RESULT_FILE
-    try:
-        result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        if "layers" not in result:
-            lines = (folder / LAYERS_FILE).read_text(encoding="utf-8").splitlines()
-            result["layers"] = [json.loads(line) for line in lines]
-    except OSError as exc:
-        raise DataError(
-            f"`DIR` must be a folder with a {RESULT_FILE}, as `dssfn simulate --out "
-            f"DIR` leaves it, got `{folder}`: {exc.strerror}."
-        ) from exc
-    return result
+def write_report(result: Result, folder: Path) -> None:
+    """Write the page, and every figure as SVG and PNG, in place of an older report.
 
-
-def write_report(result: Mapping[str, Any], folder: Path) -> None:
-    """The page, and every figure as SVG and PNG; an older report goes."""
-    from dssfn.report.figures import NAMES, draw_all
-    from dssfn.report.page import make_page
+    What is made from a node's result is as private as that is.
+    """
+    from dssfn.report.training.figures import NAMES, draw_all
+    from dssfn.report.training.page import make_page
 
     drawings = draw_all(result)
-    _write_page(folder, make_page(result, drawings), drawings)
+    page, private = make_page(result, drawings), result.node is not None
+    _write_page(folder, page, drawings, private=private)
     for name in set(NAMES) - set(drawings):
         for kind in ("svg", "png"):
             (folder / FIGURES_FOLDER / f"{name}.{kind}").unlink(missing_ok=True)
@@ -116,13 +108,17 @@ def write_evidence(rows: Iterable[Row], folder: Path) -> None:
     _write_page(folder, make_evidence_page(shown, drawn, experiments), drawings)
 
 
-def _write_page(folder: Path, page: str, drawings: Mapping[str, Drawing]) -> None:
+def _write_page(
+    folder: Path, page: str, drawings: Mapping[str, Drawing], *, private: bool = False
+) -> None:
     figures = folder / FIGURES_FOLDER
-    figures.mkdir(exist_ok=True)
+    figures.mkdir(exist_ok=True, mode=0o700 if private else 0o777)
+    contents: dict[Path, bytes] = {folder / REPORT_FILE: page.encode()}
     for name, drawing in drawings.items():
-        write_atomically(figures / f"{name}.svg", drawing.svg.encode())
-        write_atomically(figures / f"{name}.png", drawing.png)
-    write_atomically(folder / REPORT_FILE, page.encode())
+        contents[figures / f"{name}.svg"] = drawing.svg.encode()
+        contents[figures / f"{name}.png"] = drawing.png
+    for path, content in contents.items():
+        write_atomically(path, content, private=private)
 
 
 def _can_draw(folder: Path) -> bool:
@@ -139,13 +135,11 @@ def _can_draw(folder: Path) -> bool:
     return True
 
 
-def try_to_report(
-    result: Mapping[str, Any], folder: Path, *, quiet: bool = False
-) -> None:
+def try_to_report(result: Result, folder: Path, *, quiet: bool = False) -> None:
     """The report of a training that has just ended; without the extra, a line."""
     (folder / REPORT_FILE).unlink(missing_ok=True)  # it is about another training
     if not _can_draw(folder):
         return
-    write_report(json.loads(to_json(result)), folder)
+    write_report(result, folder)
     if not quiet:
         _tell(folder)

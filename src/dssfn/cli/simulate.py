@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
-from dssfn.cli.display import layer_progress, show_outcome
+from dssfn.cli.graphs import Degree, GraphName, Nodes, read_topology
 from dssfn.cli.options import (
     DATA,
     NETWORK,
@@ -14,45 +13,29 @@ from dssfn.cli.options import (
     TRAINING,
     Alpha,
     Bias,
-    Degree,
+    DataDir,
     Gain,
     JsonOutput,
     Layers,
+    Out,
     Preset,
+    Quiet,
     Solver,
     Standardize,
+    Target,
+    TestFile,
+    TestSize,
     Width,
     option,
+    training_settings,
 )
-from dssfn.cli.outfolder import out_folder, write_outcome
-from dssfn.cli.report import try_to_report
+from dssfn.cli.presentation import Presentation
 from dssfn.config import PRECISIONS, bytes_of
-from dssfn.datasets import (
-    KNOWN_NAMES,
-    PARTITIONS,
-    load,
-    open_shards,
-)
-from dssfn.errors import PlanError, TopologyError
-from dssfn.hints import no_file
-from dssfn.presets import paper_mu, resolve
+from dssfn.datasets import KNOWN_NAMES, PARTITIONS, open_shards
+from dssfn.errors import PlanError
+from dssfn.presets import paper_mu
 from dssfn.registry import AVERAGING
-from dssfn.runs import (
-    divided,
-    from_files,
-    make_plan,
-    run_experiment,
-)
-from dssfn.topology import (
-    KINDS,
-    Topology,
-    build_topology,
-    read_edge_list,
-    read_matrix,
-)
-
-DEFAULT_NODES = 20
-NODES_LEFT_OUT = f"{DEFAULT_NODES}, or as a graph's file has"
+from dssfn.runs import DataOptions, divided, from_files, make_plan, run_experiment
 
 
 def simulate(
@@ -63,28 +46,15 @@ def simulate(
         list[Path] | None,
         option("A node's own file, read in chunks; once per node.", DATA),
     ] = None,
-    target: Annotated[
-        str | None, option("The column of labels in a file.", DATA)
-    ] = None,
-    test: Annotated[
-        Path | None, option("A second file to test on.", DATA, "--test")
-    ] = None,
-    test_size: Annotated[
-        float, option("Share of samples to test on where none are set apart.", DATA)
-    ] = 0.25,
-    data_dir: Annotated[
-        Path | None, option("Folder of NAME.npz files (or DSSFN_DATA_DIR).", DATA)
-    ] = None,
+    target: Target = None,
+    test: TestFile = None,
+    test_size: TestSize = 0.25,
+    data_dir: DataDir = None,
     partition: Annotated[
         str, option(f"How samples are divided: {', '.join(PARTITIONS)}.", DATA)
     ] = "iid",
-    nodes: Annotated[
-        int | None, option("How many nodes.", NETWORK, show_default=NODES_LEFT_OUT)
-    ] = None,
-    topology: Annotated[
-        str,
-        option(f"{', '.join(KINDS)}, an edge-list file or a .npy matrix.", NETWORK),
-    ] = "circular",
+    nodes: Nodes = None,
+    topology: GraphName = "circular",
     degree: Degree = None,
     consensus: Annotated[
         str, option(f"How averages are found: auto, {', '.join(AVERAGING)}.", NETWORK)
@@ -138,13 +108,13 @@ def simulate(
     ] = None,
     check_equivalence: Annotated[
         bool,
-        option("Train in one place too and compare.", OUTPUT, "--check-equivalence"),
+        option(
+            "Train a centralised model too and compare.", OUTPUT, "--check-equivalence"
+        ),
     ] = False,
-    out: Annotated[
-        Path | None, option("Folder for the model, figures and report.", OUTPUT)
-    ] = None,
+    out: Out = None,
     json: JsonOutput = False,
-    quiet: Annotated[bool, option("No progress.", OUTPUT, "--quiet")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Train on a simulated network of nodes and report accuracy and traffic.
 
@@ -159,53 +129,27 @@ def simulate(
     graph = read_topology(topology, len(shard) if shard else nodes, degree, seed)
     if preset == "paper" and data and (row := paper_mu(data, graph.n_nodes)):
         mu_input, mu_hidden = mu_input or row[0], mu_hidden or row[1]
-    given = {
-        "alpha": alpha, "gain": gain, "standardize": standardize, "bias": bias,
-        "solver": solver, "tol": tol, "consensus": consensus, "n_rounds": rounds,
-    }  # fmt: skip
-    settings = {
-        "n_layers": layers, "width": width, "n_iter": iterations,
-        "mu_input": mu_input, "mu_hidden": mu_hidden, "warm_start": warm_start,
-        "relaxation": relaxation, "balance_mu": balance_mu,
-        "residual_tol": residual_tol, "latency": latency, "bandwidth": bandwidth,
-        "precision": precision, "seed": seed, **resolve(preset, given),
-    }  # fmt: skip
+    settings = training_settings(
+        preset, layers=layers, width=width, alpha=alpha, gain=gain,
+        standardize=standardize, bias=bias, precision=precision, solver=solver,
+        n_iter=iterations, mu_input=mu_input, mu_hidden=mu_hidden,
+        warm_start=warm_start, relaxation=relaxation, balance_mu=balance_mu,
+        residual_tol=residual_tol, consensus=consensus, tol=tol, n_rounds=rounds,
+        latency=latency, bandwidth=bandwidth, seed=seed,
+    )  # fmt: skip
     budget = None if memory is None else bytes_of(memory)
     if data is not None:
-        loaded = load(
-            data, target=target, data_dir=data_dir, test_size=test_size, seed=seed,
-            test_file=test,
-        )  # fmt: skip
+        options = DataOptions(data, target, partition, test, test_size, data_dir)
+        loaded = options.load(seed)
         plan = make_plan(loaded, **settings)
         experiment = divided(loaded, plan, graph, partition, memory=budget)
     else:
         files = open_shards(shard or [], target, test=test, memory=budget)
         experiment = from_files(files, graph, settings, memory=budget)
-    with out_folder(out), layer_progress(layers, quiet=quiet) as on_layer:
+    output = Presentation(out, as_json=json, quiet=quiet)
+    with output.folder(), output.progress(layers) as on_layer:
         outcome = run_experiment(
             experiment, check_equivalence=check_equivalence, on_layer=on_layer
         )
-        if out is not None:
-            write_outcome(outcome, out)
-    show_outcome(outcome, out, as_json=json)
-    if out is not None:
-        try_to_report(outcome.figures, out, quiet=json)
-
-
-def read_topology(
-    name: str, nodes: int | None, degree: int | None, seed: int
-) -> Topology:
-    """A graph by its kind, from an edge-list file, or from a matrix in a .npy file.
-
-    If `nodes` is left out, a file decides how many there are.
-    """
-    is_file = os.sep in name or "." in name or Path(name).is_file()
-    if name in KINDS or not is_file:
-        n_nodes = DEFAULT_NODES if nodes is None else nodes
-        return build_topology(name, n_nodes, degree=degree, seed=seed)
-    if degree is not None:
-        raise TopologyError(f"`degree` must be left out: `{name}` has all the edges.")
-    if not Path(name).is_file():
-        raise TopologyError(no_file(Path(name)))
-    read = read_matrix if name.endswith(".npy") else read_edge_list
-    return read(name, nodes)
+        output.write(outcome)
+    output.show(outcome)

@@ -4,36 +4,28 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
 from rich.table import Table
 
 from dssfn.cli.display import show_pairs
-from dssfn.cli.options import Json
+from dssfn.cli.graphs import Degree, GraphName, Nodes, read_topology
+from dssfn.cli.options import NETWORK, JsonOutput, option
 from dssfn.cli.outcome import print_json, screen, show_lines
-from dssfn.cli.simulate import NODES_LEFT_OUT, read_topology
 from dssfn.consensus import every_averaging
 from dssfn.errors import PlanError
-from dssfn.topology import KINDS, Topology
+from dssfn.topology import Topology
 
 LARGEST_DRAWN = 48  # nodes that fit a terminal
 
 
 def topology(
-    nodes: Annotated[
-        int | None, typer.Option(help="How many nodes.", show_default=NODES_LEFT_OUT)
-    ] = None,
-    topology: Annotated[
-        str,
-        typer.Option(help=f"{', '.join(KINDS)}, an edge-list file or a .npy matrix."),
-    ] = "circular",
-    degree: Annotated[
-        int | None, typer.Option(help="Neighbours on each side of a circular graph.")
-    ] = None,
+    nodes: Nodes = None,
+    topology: GraphName = "circular",
+    degree: Degree = None,
     tol: Annotated[
-        float, typer.Option(help="Accuracy of an average to count rounds for.")
+        float, option("Accuracy of an average to count rounds for.", NETWORK)
     ] = 1e-10,
-    seed: Annotated[int, typer.Option(help="Key of the random graphs.")] = 0,
-    json: Json = False,
+    seed: Annotated[int, option("Key of the random graphs.", NETWORK)] = 0,
+    json: JsonOutput = False,
 ) -> None:
     """Show a graph: its links, its spectrum, and the rounds that averaging takes."""
     graph = read_topology(topology, nodes, degree, seed)

@@ -1,4 +1,4 @@
-"""A command line that cannot be understood: one line about it, as for other errors."""
+"""A command line that is not understood: one line about it, as for other errors."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import typer
 from typer.core import TyperGroup
 
-from dssfn.cli.outcome import WRONG_INPUT, end_with
+from dssfn.cli.outcome import end_with
+from dssfn.errors import TransportError
+from dssfn.exit_codes import WRONG_INPUT
 
 
 class PlainUsage(TyperGroup):
@@ -23,6 +26,28 @@ class PlainUsage(TyperGroup):
         """Read the command with its options, and run it."""
         with _in_one_line():
             return super().invoke(ctx)
+
+
+class OneVoice(TyperGroup):
+    """A group of commands that all ranks were given alike: one of them complains."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; wrong usage is shown by the first rank alone."""
+        try:
+            return super().invoke(ctx)
+        except Exception as exc:
+            if is_usage_error(exc) and _is_another_rank():
+                raise typer.Exit(WRONG_INPUT) from None
+            raise
+
+
+def _is_another_rank() -> bool:
+    from dssfn.mpi.job import Job  # what it imports takes time
+
+    try:
+        return not Job().is_first
+    except TransportError:  # there is no MPI
+        return False
 
 
 @contextmanager

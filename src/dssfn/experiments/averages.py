@@ -8,11 +8,12 @@ from typing import TypeVar
 
 from dssfn._typing import Array
 from dssfn.consensus import Averaging
+from dssfn.hosting import Traffic
 from dssfn.lockstep import Workers
 from dssfn.network import CHUNK
 from dssfn.programs import Program
 from dssfn.shard import Samples
-from dssfn.simulator import Traffic, run_programs
+from dssfn.simulator import run_programs
 from dssfn.training import agree_scaling
 
 Result = TypeVar("Result")

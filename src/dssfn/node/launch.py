@@ -10,12 +10,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import joblib
-import msgspec
 
-from dssfn._atomic import write_atomically
 from dssfn._plain_text import printable
 from dssfn.config import bytes_of
 from dssfn.federation import Federation
@@ -34,16 +31,26 @@ from dssfn.node.preflight import (
 )
 from dssfn.node.runtime import NodeTraining, connect, settled
 from dssfn.node.spec import load_node
+from dssfn.provenance import made_by
+from dssfn.results import (
+    MODEL_FILE,
+    Layer,
+    NeighbourTraffic,
+    Result,
+    Seconds,
+    write_result,
+)
+from dssfn.runs import ONE_FILE_EACH
 from dssfn.shard import Samples
+from dssfn.summary import graph_of, settings_of
 from dssfn.training import LayerRecord
 
 CHECKPOINT_FILE, LOG_FILE = "checkpoint.dssfn", "node.log"
-MODEL_FILE, RESULT_FILE = "model.safetensors", "result.json"
 
 log = logging.getLogger("dssfn.node")
 
 
-def launch(node: Path, *, fresh: bool = False) -> tuple[Path, dict[str, Any]]:
+def launch(node: Path, *, fresh: bool = False) -> tuple[Path, Result]:
     """Train one node with the others.
 
     Returns the folder `out` and what `result.json` there holds.
@@ -92,8 +99,9 @@ def launch(node: Path, *, fresh: bool = False) -> tuple[Path, dict[str, Any]]:
         stack.enter_context(farewell(training, node))
         stack.enter_context(serve_metrics(training, spec.metrics))
         network = training.run()
-        result = _finish(network, training, out, time.perf_counter() - start)
-        log.info("%s has finished: %s", spec.name, result["sha256"])
+        seconds = time.perf_counter() - start
+        result = _finish(network, training, spec.name, out, seconds)
+        log.info("%s has finished: %s", spec.name, result.sha256)
     return out, result
 
 
@@ -153,17 +161,31 @@ def _tell(record: LayerRecord, n_layers: int) -> None:
 
 
 def _finish(
-    network: Network, training: NodeTraining, out: Path, seconds: float
-) -> dict[str, Any]:
+    network: Network, training: NodeTraining, name: str, out: Path, seconds: float
+) -> Result:
     save_network(network, out / MODEL_FILE, private=True)
+    layers = [training.records[k] for k in sorted(training.records)]
+    last = training.records.get(network.plan.n_layers)
     accounts = training.transport.accounts()
-    result = {
-        "model": MODEL_FILE,
-        "sha256": hashlib.sha256((out / MODEL_FILE).read_bytes()).hexdigest(),
-        "layers": [asdict(training.records[k]) for k in sorted(training.records)],
-        "peers": {name: asdict(account) for name, (account, _) in accounts.items()},
-        "seconds": {"total": seconds},
-    }
-    content = msgspec.json.format(msgspec.json.encode(result), indent=2)
-    write_atomically(out / RESULT_FILE, content, private=True)
+    result = Result(
+        node=name,
+        model=MODEL_FILE,
+        sha256=hashlib.sha256((out / MODEL_FILE).read_bytes()).hexdigest(),
+        n_test=0,
+        train_accuracy=last.train_accuracy if last else None,
+        test_accuracy=None,
+        train_error_db=last.train_error_db if last else None,
+        layers=tuple(Layer(**asdict(one), test_accuracy=None) for one in layers),
+        graph=graph_of(training.topology, network.plan.tol),
+        peers={
+            peer: NeighbourTraffic(**asdict(account))
+            for peer, (account, _) in accounts.items()
+        },
+        held=None,
+        confusion=None,
+        seconds=Seconds(total=seconds),
+        settings=settings_of(network.plan, training.topology, ONE_FILE_EACH),
+        made_by=made_by(),
+    )
+    write_result(result, out, private=True)
     return result

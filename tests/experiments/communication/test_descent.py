@@ -20,8 +20,8 @@ from dssfn.experiments.communication.gradient import (
     Shape,
     descend,
 )
+from dssfn.hosting import Traffic
 from dssfn.shard import Shard
-from dssfn.simulator import Traffic
 from dssfn.topology import build_topology
 
 SMALL = EtaCase("iris", n_layers=2, width=10, steps="adam", cap=40, n_nodes=6, degree=1)

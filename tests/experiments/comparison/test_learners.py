@@ -10,7 +10,7 @@ from dssfn.experiments.comparison.learners import (
     mixed_step,
     set_flat,
 )
-from dssfn.simulator import Traffic
+from dssfn.hosting import Traffic
 from dssfn.topology import build_topology
 
 

@@ -34,13 +34,14 @@ from dssfn.experiments.communication.gradient import (
     costs_in_one_place,
     descend,
 )
+from dssfn.hosting import Simulation, Traffic
 from dssfn.network import inputs
 from dssfn.planning import settle
 from dssfn.presets import paper_mu, resolve
 from dssfn.rows import Metrics
 from dssfn.runs import Experiment, divided, make_plan
 from dssfn.shard import Shard
-from dssfn.simulator import Simulation, Traffic, simulate
+from dssfn.simulator import simulate
 from dssfn.solvers.gram import Gram
 from dssfn.topology import build_topology
 

@@ -28,6 +28,7 @@ from dssfn.experiments.comparison.learners import (
     federated_round,
     mixed_step,
 )
+from dssfn.hosting import Traffic
 from dssfn.network import standardise
 from dssfn.presets import resolve
 from dssfn.rows import Metrics
@@ -38,7 +39,6 @@ from dssfn.runs import (
     run_experiment,
 )
 from dssfn.shard import Samples, Shard
-from dssfn.simulator import Traffic
 from dssfn.topology import build_topology
 
 POINTS = 25  # of a curve

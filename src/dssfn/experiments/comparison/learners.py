@@ -19,7 +19,7 @@ from sklearn.neural_network import MLPClassifier
 from dssfn._typing import Array
 from dssfn.consensus import Averaging, Values
 from dssfn.errors import NumericalError
-from dssfn.simulator import Traffic
+from dssfn.hosting import Traffic
 
 BATCH = 32  # samples of a minibatch, as far as a node has them
 

@@ -1,8 +1,8 @@
-"""The figures of a report, drawn from what `result.json` holds."""
+"""The figures of a training's report, drawn from its result."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,6 @@ from dssfn.report.canvas import (
     style,
 )
 from dssfn.report.layout import positions
-from dssfn.report.matrices import draw_confusion, draw_held
 from dssfn.report.numbers import (
     amount,
     count,
@@ -39,12 +38,13 @@ from dssfn.report.numbers import (
     small,
     unit_of,
 )
+from dssfn.report.training.matrices import draw_confusion, draw_held
+from dssfn.results import Result
 
-Result = Mapping[str, Any]
 LARGEST_DRAWN = 400  # nodes
 LARGEST_NUMBERED = 32
 MOST_BARS_WITH_FIGURES = 6
-ROUNDING = 2.2e-16  # of a double
+ONE_ROUNDING = 2.2e-16  # of a double
 
 
 def draw_all(result: Result) -> dict[str, Drawing]:
@@ -60,11 +60,11 @@ def draw_all(result: Result) -> dict[str, Drawing]:
 
 def draw_graph(result: Result) -> Drawing | None:
     """Nodes and links."""
-    graph, settings = result.get("graph") or {}, result["settings"]
-    edges, n_nodes = graph.get("edges"), settings["n_nodes"]
+    edges = result.graph.edges if result.graph else None
+    n_nodes = result.settings.n_nodes
     if not edges or n_nodes > LARGEST_DRAWN:
         return None
-    points = positions(n_nodes, edges, settings["topology"])
+    points = positions(n_nodes, edges, result.settings.topology)
     (left, low), (right, high) = points.min(axis=0) - 0.13, points.max(axis=0) + 0.13
     axes = new_axes(float(np.clip(340 * (high - low) / (right - left), 60, 310)))
     bare(axes)
@@ -106,8 +106,8 @@ def _draw_nodes(axes: Axes, points: Any) -> None:
 
 def draw_cost(result: Result) -> Drawing | None:
     """Cost per layer, on a logarithmic scale."""
-    layers = [row["layer"] for row in result["layers"] if row["cost"] > 0]
-    costs = [row["cost"] for row in result["layers"] if row["cost"] > 0]
+    layers = [row.layer for row in result.layers if row.cost > 0]
+    costs = [row.cost for row in result.layers if row.cost > 0]
     if not costs:
         return None
     axes = new_axes(220)
@@ -139,16 +139,16 @@ def _layer_axis(axes: Axes, layers: Sequence[int]) -> None:
 
 def draw_accuracy(result: Result) -> Drawing | None:
     """Accuracy per layer, on the training and the test samples."""
-    rows = result["layers"]
-    layers = [row["layer"] for row in rows]
-    series = {
-        "training samples": ([row["train_accuracy"] for row in rows], FIRST, "o-"),
-        "test samples": ([row.get("test_accuracy") for row in rows], SECOND, "s--"),
-    }
+    rows = result.layers
+    if not rows:
+        return None
+    layers = [row.layer for row in rows]
+    tested = [row.test_accuracy for row in rows if row.test_accuracy is not None]
+    series = {"training samples": ([row.train_accuracy for row in rows], FIRST, "o-")}
+    if len(tested) == len(rows):
+        series["test samples"] = tested, SECOND, "s--"
     axes, told = new_axes(220), []
     for name, (shares, colour, mark) in series.items():
-        if None in shares:
-            continue
         axes.plot(
             layers, [100 * share for share in shares], mark, color=colour,
             markersize=5, label=name,
@@ -168,12 +168,12 @@ def draw_accuracy(result: Result) -> Drawing | None:
 
 def draw_traffic(result: Result) -> Drawing | None:
     """Bytes over all links, layer by layer and before the first."""
-    rows = result["layers"]
-    if not rows or "bytes_total" not in rows[0]:
+    if result.communication is None:
         return None
-    before = result["communication"].get("before_layers", {}).get("bytes_total", 0)
-    names = [*(["start"] if before else []), *(str(row["layer"]) for row in rows)]
-    sizes = [*([before] if before else []), *(row["bytes_total"] for row in rows)]
+    before = result.communication.before_layers.bytes_total
+    bars = [("start", before)] if before else []
+    bars += [(str(row.layer), row.bytes_total or 0) for row in result.layers]
+    names, sizes = [name for name, _ in bars], [sent for _, sent in bars]
     if not any(sizes):
         return None
     unit, step = unit_of(max(sizes))
@@ -199,22 +199,22 @@ def draw_traffic(result: Result) -> Drawing | None:
 
 def draw_averaging(result: Result) -> Drawing | None:
     """Rounds of one average, by scheme; the one that was used stands out."""
-    schemes = (result.get("graph") or {}).get("averaging")
-    if not schemes or not any(one["rounds"] for one in schemes.values()):
+    schemes = result.graph.averaging if result.graph else None
+    if not schemes or not any(one.rounds for one in schemes.values()):
         return None
-    used, n_nodes = result["communication"]["consensus"], result["settings"]["n_nodes"]
+    used, n_nodes = _scheme(result), result.settings.n_nodes
     axes = new_axes(44 * len(schemes) + 12)
     bare(axes)
-    rounds = {name: one["rounds"] for name, one in schemes.items()}
+    rounds = {name: one.rounds for name, one in schemes.items()}
     longest = max(rounds.values())
     for row, (name, one) in enumerate(schemes.items()):
         colour = FIRST if name == used else QUIET
         axes.barh(-row, longest, height=0.24, color=colour, alpha=0.14)
-        axes.barh(-row, one["rounds"], height=0.24, color=colour)
+        axes.barh(-row, one.rounds, height=0.24, color=colour)
         title = f"{name} (used here)" if name == used else name
         axes.text(0, 0.22 - row, title, va="bottom", color=INK)
-        told = f"{plural(one['rounds'], 'round')}, "
-        told += f"{count(one['messages'] / n_nodes)} messages a node"
+        told = f"{plural(one.rounds, 'round')}, "
+        told += f"{count(one.messages / n_nodes)} messages a node"
         axes.text(longest, 0.22 - row, told, va="bottom", ha="right", color=MUTED)
     axes.set_xlim(0, longest)
     axes.set_ylim(0.2 - len(rounds) + 0.6, 0.75)
@@ -224,18 +224,23 @@ def draw_averaging(result: Result) -> Drawing | None:
     return finish(axes, "averaging", label + f". Used here: {used}.")
 
 
+def _scheme(result: Result) -> str:
+    """The scheme that found the averages; a node has it from the plan."""
+    sent = result.communication
+    return result.settings.consensus if sent is None else sent.consensus
+
+
 def draw_equivalence(result: Result) -> Drawing | None:
     """How far models and costs are apart, on a logarithmic scale."""
-    names = {
-        "node_spread": "between two nodes",
-        "central_difference": "to one machine with all data",
-        "layer_cost_gap": "cost of a layer, to one machine",
+    equal = result.equivalence
+    if equal is None:
+        return None
+    distances = {
+        "between two nodes": equal.node_spread,
+        "to one machine with all data": equal.central_difference,
+        "cost of a layer, to one machine": equal.layer_cost_gap,
     }
-    found = {
-        told: result["equivalence"][name]
-        for name, told in names.items()
-        if result["equivalence"].get(name) is not None
-    }
+    found = {told: one for told, one in distances.items() if one is not None}
     if not any(found.values()):
         return None
     axes = new_axes(48 * len(found) + 44)
@@ -259,7 +264,7 @@ def draw_equivalence(result: Result) -> Drawing | None:
 def _draw_distance(axes: Axes, y: float, told: str, value: float) -> None:
     right = axes.get_yaxis_transform()  # x in parts of the axis
     axes.plot([1e-17, max(value, 1e-17)], [y, y], color=FIRST, alpha=0.35)
-    axes.plot([ROUNDING] * 2, [y - 0.12, y + 0.12], color=MUTED, linewidth=1)
+    axes.plot([ONE_ROUNDING] * 2, [y - 0.12, y + 0.12], color=MUTED, linewidth=1)
     if value > 0:
         axes.plot([value], [y], "o", color=FIRST, markersize=7)
     axes.text(0.005, y + 0.2, told, va="bottom", color=INK, transform=right)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from dssfn.report.canvas import (
     new_axes,
 )
 from dssfn.report.numbers import clean, count, plural
+from dssfn.results import Result
 
 Counts = NDArray[np.int64]
 
@@ -34,9 +35,9 @@ EMPTY = 0.05  # how much of a cell without samples is covered
 STRONG, FAINT = 0.5, 0.12
 
 
-def confusion_counts(result: Mapping[str, Any]) -> Counts | None:
+def confusion_counts(result: Result) -> Counts | None:
     """Test samples by true class and prediction, (Q, Q); None for none or too many."""
-    entries, n_classes = result.get("confusion"), len(result["settings"]["classes"])
+    entries, n_classes = result.confusion, len(result.settings.classes)
     if not entries or n_classes > LARGEST:
         return None
     counts: Counts = np.zeros((n_classes, n_classes), dtype=np.int64)
@@ -45,12 +46,12 @@ def confusion_counts(result: Mapping[str, Any]) -> Counts | None:
     return counts
 
 
-def draw_confusion(result: Mapping[str, Any]) -> Drawing | None:
+def draw_confusion(result: Result) -> Drawing | None:
     """Test samples by true class and prediction."""
     counts = confusion_counts(result)
     if counts is None:
         return None
-    labels = [clean(one, LONGEST_TICK) for one in result["settings"]["classes"]]
+    labels = [clean(one, LONGEST_TICK) for one in result.settings.classes]
     right = np.eye(len(counts), dtype=bool)
     # Mistakes are few: the root makes a single one visible.
     cover = 0.15 + np.sqrt(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))
@@ -68,9 +69,9 @@ def draw_confusion(result: Mapping[str, Any]) -> Drawing | None:
     return finish(axes, "confusion", label)
 
 
-def draw_held(result: Mapping[str, Any]) -> Drawing | None:
+def draw_held(result: Result) -> Drawing | None:
     """Training samples by node and class."""
-    held, classes = result.get("held"), result["settings"]["classes"]
+    held, classes = result.held, result.settings.classes
     if not held or len(held) > LARGEST or len(classes) > LARGEST:
         return None
     counts = np.array(held)

@@ -14,18 +14,22 @@ from typing import Any, NoReturn
 
 import joblib
 import numpy as np
-import typer
 from numpy.typing import NDArray
 
+from dssfn._plain_text import one_line
 from dssfn._typing import Array
-from dssfn.cli.outcome import FAILED, INTERRUPTED, WRONG_INPUT, one_line
-from dssfn.errors import AgreementError, DssfnError, InputError
-from dssfn.simulator import spread
+from dssfn.errors import AgreementError, DssfnError
+from dssfn.exit_codes import exit_code_of
+from dssfn.hosting import spread
 from dssfn.transports.mpi import load_mpi, wait_for
 
 _LONGEST_ERROR = 4000  # bytes
 _LAST_WORDS = 0.25  # seconds that mpiexec needs to pass on what a rank has printed
 _EXPECTED = (DssfnError, OSError, MemoryError)
+
+
+class AgreedEnd(SystemExit):
+    """All ranks end with this exit code, and each of them knows it."""
 
 
 class Job:
@@ -52,7 +56,7 @@ class Job:
         try:
             yield
         except _EXPECTED as exc:
-            error, code = _one_line(exc), _exit_code(exc)
+            error, code = _one_line(exc), exit_code_of(exc)
         record = np.zeros(_LONGEST_ERROR, np.uint8)
         text = bytes([code]) + error.encode()[: _LONGEST_ERROR - 1]
         record[: len(text)] = np.frombuffer(text, np.uint8)
@@ -63,7 +67,7 @@ class Job:
         if self.is_first:
             texts = [row[1:].tobytes().rstrip(b"\0") for row in records]
             self._print_once([text.decode(errors="replace") for text in texts])
-        raise typer.Exit(max(codes))
+        raise AgreedEnd(max(codes))
 
     def _gathered(self, record: NDArray[Any]) -> NDArray[Any]:
         """The records of all ranks, one in a row."""
@@ -97,7 +101,7 @@ class Job:
         """Ends all ranks at once if this one fails: others may be waiting for it."""
         try:
             yield
-        except typer.Exit:  # agreed on
+        except AgreedEnd:
             raise
         except BaseException as exc:
             self._abort(exc)
@@ -112,7 +116,7 @@ class Job:
             traceback.print_exception(exc)
         time.sleep(_LAST_WORDS)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # MPI would add a line of its own
-        self.comm.Abort(_exit_code(exc))
+        self.comm.Abort(exit_code_of(exc))
         raise AssertionError("an aborted rank must not go on")
 
     def n_cores(self) -> int:
@@ -165,14 +169,6 @@ def _allowed_cores() -> set[int]:
     if hasattr(os, "sched_getaffinity"):
         return set(os.sched_getaffinity(0))
     return set(range(os.cpu_count() or 1))
-
-
-def _exit_code(exc: BaseException) -> int:
-    if isinstance(exc, KeyboardInterrupt):
-        return INTERRUPTED
-    if isinstance(exc, SystemExit) and isinstance(exc.code, int):
-        return exc.code
-    return WRONG_INPUT if isinstance(exc, InputError) else FAILED
 
 
 def _say(line: str) -> None:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from dssfn.report import tables
 from dssfn.report.html import Pictures, figure, section, table_card, whole_page
 from dssfn.report.numbers import clean, count, plural
-
-Result = Mapping[str, Any]
+from dssfn.report.training import tables
+from dssfn.results import Result
 
 
 def make_page(result: Result, pictures: Pictures) -> str:
@@ -17,12 +13,12 @@ def make_page(result: Result, pictures: Pictures) -> str:
 
     Parameters
     ----------
-    result : mapping
-        As in `result.json`. Sections whose figures are missing are left out.
+    result : Result
+        Sections whose numbers are missing, as they are on a node, are left out.
     pictures : mapping
         Figures by name.
     """
-    name = clean(result["data"], 80)
+    name = clean(result.data or result.node, 80)
     parts = (_network, _learning, _predictions, _traffic, _equivalence, _record)
     return whole_page(
         title=f"{name}: training report",
@@ -31,15 +27,16 @@ def make_page(result: Result, pictures: Pictures) -> str:
         lead=tables.lead(result),
         headlines=tables.headlines(result),
         sections=[part(result, pictures) for part in parts],
-        version=(result.get("made_by") or {}).get("dssfn", ""),
+        version=result.made_by.get("dssfn", ""),
     )
 
 
 def _network(result: Result, pictures: Pictures) -> str:
     to = tables.accuracy_of_averages(result)
+    held = "" if result.node else ", who held what"
     return section(
         "The network",
-        "Who talks to whom, who held what, and what one average over the graph takes.",
+        f"Who talks to whom{held}, and what one average over the graph takes.",
         figure(pictures, "graph", "Nodes and links", "Messages go along links only."),
         figure(
             pictures,
@@ -79,14 +76,14 @@ def _learning(result: Result, pictures: Pictures) -> str:
 
 
 def _predictions(result: Result, pictures: Pictures) -> str:
-    if not result.get("confusion"):
+    if not result.confusion:
         return ""
     wrong = tables.confusions_table(result)
-    about = f"On {plural(result['n_test'], 'test sample')} that no node was trained on."
+    about = f"On {plural(result.n_test, 'test sample')} that no node was trained on."
     if wrong is None:
         about += " All of them were predicted right."
     elif "confusion" not in pictures:
-        n_classes = count(len(result["settings"]["classes"]))
+        n_classes = count(len(result.settings.classes))
         about += f" A matrix of {n_classes} classes would be too large to read."
     return section(
         "Predictions",
@@ -104,6 +101,12 @@ def _predictions(result: Result, pictures: Pictures) -> str:
 
 
 def _traffic(result: Result, pictures: Pictures) -> str:
+    if result.node is not None:
+        return section(
+            "Traffic",
+            "What went over the links of this node, and how long it waited for them.",
+            table_card(tables.links_table(result), is_wide=True),
+        )
     return section(
         "Traffic",
         "Payload over all links in both directions. What nodes agree on before the "
@@ -115,7 +118,8 @@ def _traffic(result: Result, pictures: Pictures) -> str:
 
 def _equivalence(result: Result, pictures: Pictures) -> str:
     about = "How far the nodes' models are from each other"
-    if result["equivalence"].get("central_difference") is None:
+    equal = result.equivalence
+    if equal is None or equal.central_difference is None:
         about += ". The training was not compared with one machine."
     else:
         about += (

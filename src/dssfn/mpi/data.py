@@ -3,50 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from dssfn._typing import NodeId
 from dssfn.config import Plan
-from dssfn.datasets import Dataset, FileSamples, load
+from dssfn.datasets import Dataset, FileSamples
 from dssfn.errors import DataError, PlanError
 from dssfn.federation import Federation
-from dssfn.runs import Experiment, divided
-
-
-@dataclass(frozen=True, slots=True)
-class DataOptions:
-    """What a user says of the data; all ranks are told the same.
-
-    Parameters
-    ----------
-    source : str
-        A pattern with {node}, {number} or {rank} in it; else a name or a file.
-    target : str, optional
-        The column of labels in a file.
-    partition : str, optional
-        How a set that all ranks load is divided.
-    test : Path, optional
-        A file to test on.
-    test_size : float
-        Share of samples to test on where none are set apart.
-    data_dir : Path, optional
-        Folder of named sets.
-    """
-
-    source: str
-    target: str | None = None
-    partition: str | None = None
-    test: Path | None = None
-    test_size: float = 0.25
-    data_dir: Path | None = None
-
-    @property
-    def is_pattern(self) -> bool:
-        """Whether every node has a file of its own."""
-        return "{" in self.source
+from dssfn.runs import ONE_FILE_EACH, DataOptions, Experiment, divided
 
 
 def open_data(
@@ -57,17 +23,10 @@ def open_data(
     memory: int | None,
 ) -> Experiment:
     """What the nodes of a rank train on; of other nodes' files none is opened."""
-    if options.is_pattern:
+    if "{" in options.source:
         return _own_files(options, federation, hosts, rank, memory)
     plan = federation.training
-    data = load(
-        options.source,
-        target=options.target,
-        data_dir=options.data_dir,
-        test_size=options.test_size,
-        seed=plan.seed,
-        test_file=options.test,
-    )
+    data = options.load(plan.seed)
     _check_fit(data, plan)
     how = options.partition or "iid"
     return divided(
@@ -98,7 +57,7 @@ def _own_files(
         test=test,
         plan=plan,
         topology=federation.topology(),
-        partition="one file each",
+        partition=ONE_FILE_EACH,
         memory=memory,
     )
 

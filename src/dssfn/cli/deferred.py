@@ -1,0 +1,68 @@
+"""Commands whose modules are imported when they are wanted.
+
+How this works. `dssfn --help` shows a line about every command. That line stands in
+`main.py`, so nothing that trains must be imported to show it. Once a command is named,
+its module is imported, and its function takes over with its own options.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, ClassVar
+
+import typer
+import typer.main
+from typer.core import TyperCommand
+
+from dssfn.cli.outcome import plain_errors
+
+
+class DeferredCommand(TyperCommand):
+    """A command that is known by name, and otherwise imported when it is wanted."""
+
+    source: ClassVar[str]  # "module:function"
+
+    def load(self) -> TyperCommand:
+        """Import the function, with its options."""
+        module, _, function = self.source.partition(":")
+        alone = typer.Typer(add_completion=False)
+        alone.command(self.name, epilog=self.epilog)(
+            plain_errors(getattr(import_module(module), function))
+        )
+        command = typer.main.get_command(alone)
+        assert isinstance(command, TyperCommand)
+        return command
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
+    ) -> Any:
+        """Read the options by those of the function itself."""
+        return self.load().make_context(info_name, args, parent, **extra)
+
+
+def add_command(
+    group: typer.Typer, name: str, source: str, about: str, example: str
+) -> None:
+    """Add a command to a group.
+
+    Parameters
+    ----------
+    group : typer.Typer
+    name : str
+    source : str
+        Where its function is, as in "dssfn.cli.demo:demo".
+    about : str
+        The first line of the function's docstring.
+    example : str
+        A command line to begin with.
+    """
+
+    class Command(DeferredCommand):
+        pass
+
+    Command.source = source
+    group.command(name, cls=Command, help=about, epilog=f"Example: {example}")(_nothing)
+
+
+def _nothing() -> None:
+    """Stand in for a function that is not imported yet."""

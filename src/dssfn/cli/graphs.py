@@ -1,0 +1,55 @@
+"""The graph that a command is given: by the name of its kind, or in a file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+from dssfn.cli.options import NETWORK, option
+from dssfn.errors import TopologyError
+from dssfn.hints import no_file
+from dssfn.topology import (
+    KINDS,
+    Topology,
+    build_topology,
+    read_edge_list,
+    read_matrix,
+)
+
+DEFAULT_NODES = 20
+NODES_LEFT_OUT = f"{DEFAULT_NODES}, or as a graph's file has"
+
+Nodes = Annotated[
+    int | None, option("How many nodes.", NETWORK, show_default=NODES_LEFT_OUT)
+]
+GraphName = Annotated[
+    str,
+    option(
+        f"{', '.join(KINDS)}, an edge-list file or a .npy matrix.",
+        NETWORK,
+        "--topology",
+    ),
+]
+Degree = Annotated[
+    int | None, option("Neighbours on each side of a circular graph.", NETWORK)
+]
+
+
+def read_topology(
+    name: str, nodes: int | None, degree: int | None, seed: int
+) -> Topology:
+    """A graph by its kind, from an edge-list file, or from a matrix in a .npy file.
+
+    If `nodes` is left out, a file decides how many there are.
+    """
+    is_file = os.sep in name or "." in name or Path(name).is_file()
+    if name in KINDS or not is_file:
+        n_nodes = DEFAULT_NODES if nodes is None else nodes
+        return build_topology(name, n_nodes, degree=degree, seed=seed)
+    if degree is not None:
+        raise TopologyError(f"`degree` must be left out: `{name}` has all the edges.")
+    if not Path(name).is_file():
+        raise TopologyError(no_file(Path(name)))
+    read = read_matrix if name.endswith(".npy") else read_edge_list
+    return read(name, nodes)

@@ -1,0 +1,176 @@
+"""The nodes of one host: their programs, and the book of what they did.
+
+The simulator hosts all nodes, a rank of an MPI job some of them. Who answers the
+programs is another matter.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dssfn._typing import Array
+from dssfn.config import Plan
+from dssfn.consensus import Averaging
+from dssfn.network import Network
+from dssfn.planning import BYTES_PER_SCALAR
+from dssfn.programs import Message, Program
+from dssfn.shard import Samples
+from dssfn.training import LayerRecord, train_node
+
+
+@dataclass(slots=True)
+class Traffic:
+    """What went over the links.
+
+    Parameters
+    ----------
+    rounds : int
+        Neighbour exchanges: B, summed over all averagings.
+    scalars_per_node : int
+        Message size summed over the rounds: the paper's Q n B K.
+    bytes_total : int
+        Payload over all directed links.
+    """
+
+    rounds: int = 0
+    scalars_per_node: int = 0
+    bytes_total: int = 0
+
+    def add(self, averaging: Averaging, size: int) -> None:
+        """Account for one averaging of `size` numbers."""
+        self.rounds += averaging.n_rounds
+        self.scalars_per_node += averaging.n_rounds * size
+        self.bytes_total += averaging.n_letters * size * BYTES_PER_SCALAR
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """How a training went, as one host saw it.
+
+    Parameters
+    ----------
+    networks : tuple of Network
+        One per node of the host; equal up to the accuracy of the averages.
+    history : tuple of LayerRecord
+        One per layer.
+    traffic : Traffic
+        All exchanges together.
+    traffic_by_layer : dict
+        The same by layer; -1 holds what was agreed on before layer 0.
+    consensus : str
+        The averaging scheme that was used.
+    seconds : float
+        Wall time.
+    """
+
+    networks: tuple[Network, ...]
+    history: tuple[LayerRecord, ...]
+    traffic: Traffic
+    traffic_by_layer: dict[int, Traffic]
+    consensus: str
+    seconds: float
+
+    @property
+    def node_spread(self) -> float:
+        """Largest relative distance between two nodes' output matrices of a layer."""
+        layers = zip(*(network.outputs for network in self.networks), strict=True)
+        return max(map(spread, layers))
+
+
+def spread(matrices: Sequence[Array]) -> float:
+    """Largest distance between two of several matrices, relative to the first."""
+    distinct = list({id(O): O for O in matrices}.values())
+    size = float(np.linalg.norm(distinct[0])) or 1.0
+    # All pairs by one product; taking off the first keeps small differences exact.
+    D = np.stack([(O - distinct[0]).ravel() for O in distinct])
+    products = D @ D.T
+    squares = np.diag(products)
+    largest = (squares[:, None] + squares - 2 * products).max()
+    return math.sqrt(max(float(largest), 0.0)) / size
+
+
+@dataclass(slots=True)
+class Book:
+    """History and traffic while they are being made.
+
+    Parameters
+    ----------
+    on_layer : callable, optional
+        Called with every finished layer and its traffic.
+    """
+
+    on_layer: Callable[[LayerRecord, Traffic], None] | None
+    history: list[LayerRecord] = field(default_factory=list)
+    traffic: Traffic = field(default_factory=Traffic)
+    by_layer: defaultdict[int, Traffic] = field(
+        default_factory=lambda: defaultdict(Traffic)
+    )
+
+    def account(self, averaging: Averaging, message: Message) -> None:
+        """Add what one averaging sends."""
+        for traffic in (self.traffic, self.by_layer[message.layer]):
+            traffic.add(averaging, message.size)
+
+    def write(self, record: LayerRecord) -> None:
+        """Keep how a layer ended."""
+        self.history.append(record)
+        if self.on_layer:
+            self.on_layer(record, self.by_layer[record.layer])
+
+    def closed(
+        self, networks: Iterable[Network], averaging: Averaging, seconds: float
+    ) -> Simulation:
+        """The outcome of the training that this book was kept of."""
+        return Simulation(
+            networks=tuple(networks),
+            history=tuple(self.history),
+            traffic=self.traffic,
+            traffic_by_layer=dict(self.by_layer),
+            consensus=averaging.name,
+            seconds=seconds,
+        )
+
+
+def start_programs(
+    shards: Sequence[Samples],
+    plan: Plan,
+    *,
+    n_nodes: int,
+    memory: int | None,
+    n_threads: int,
+    book: Book,
+) -> list[Program[Network]]:
+    """The programs of a host's nodes, the first of which writes the book.
+
+    Parameters
+    ----------
+    shards : sequence of Samples
+        One per node of this host.
+    plan : Plan
+        With nothing left open.
+    n_nodes : int
+        Nodes of the whole network.
+    memory : int, optional
+        Bytes that the nodes of this host may use together.
+    n_threads : int
+        That one node may use.
+    book : Book
+        Keeps how the layers end.
+    """
+    share = None if memory is None else memory // len(shards)
+    return [
+        train_node(
+            shard,
+            plan,
+            n_nodes=n_nodes,
+            memory=share,
+            n_threads=n_threads,
+            on_layer=None if place else book.write,
+        )
+        for place, shard in enumerate(shards)
+    ]

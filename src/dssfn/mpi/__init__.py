@@ -1,0 +1,1 @@
+"""Train over the ranks of an MPI job, each with some of the nodes."""

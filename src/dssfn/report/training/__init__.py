@@ -1,0 +1,1 @@
+"""The report of one training, from what `result.json` holds."""

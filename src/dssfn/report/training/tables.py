@@ -1,0 +1,332 @@
+"""The tables of a training's report: words and numbers, not yet HTML."""
+
+from __future__ import annotations
+
+import msgspec
+
+from dssfn.report.html import Headline
+from dssfn.report.numbers import (
+    NONE,
+    amount,
+    brief,
+    clean,
+    count,
+    decibel,
+    percent,
+    plural,
+    seconds,
+    setting,
+    size,
+    small,
+)
+from dssfn.report.table import Table
+from dssfn.results import Equivalence, Layer, Result
+
+MOST_CONFUSIONS = 8
+
+_GROUPS = {
+    "Data": ("partition", "n_features", "feature_names", "classes"),
+    "Network": (
+        "n_nodes", "n_ranks", "topology", "consensus", "tol", "n_rounds", "latency",
+        "bandwidth",
+    ),
+    "Model and training": (),
+}  # fmt: skip
+_OF_THE_NETWORK = ("n_nodes", "topology", "partition")  # come first
+_REST = "Model and training"
+_OF_ADMM = (
+    "n_iter", "mu_input", "mu_hidden", "warm_start", "relaxation", "balance_mu",
+    "residual_tol",
+)  # fmt: skip
+_UNITS = {"latency": "\u202fs", "bandwidth": "\u202fbit/s"}
+_NAMES = {
+    "n_features": "features", "feature_names": "names of features",
+    "n_nodes": "nodes", "n_ranks": "MPI ranks", "tol": "accuracy of an average",
+    "n_rounds": "gossip rounds of an average", "n_layers": "hidden layers",
+    "latency": "latency of an exchange", "bandwidth": "bandwidth of a link",
+    "width": "random units of a layer", "alpha": "alpha, radius / √(2Q)",
+    "gain": "gain, norm of the random part", "standardize": "inputs are scaled",
+    "bias": "constant input", "n_iter": "iterations of a layer",
+    "mu_input": "mu of layer 0", "mu_hidden": "mu of other layers",
+    "warm_start": "warm start", "balance_mu": "mu balances residuals",
+    "residual_tol": "residuals to stop at", "accuracy": "accuracy of a layer",
+    "patience_input": "patience at layer 0", "patience_hidden": "patience",
+}  # fmt: skip
+_KINDS = (
+    "circular", "path", "complete", "star", "grid", "torus", "hypercube", "geometric",
+    "regular",
+)  # fmt: skip
+_DIVIDED = {
+    "iid": "divided at random",
+    "by-class": "divided by class",
+    "one file each": "one file each",
+}
+
+
+def lead(result: Result) -> str:
+    """The training in two sentences."""
+    settings = result.settings
+    network = f"one network of {plural(settings.n_layers, 'hidden layer')}"
+    samples = "" if result.n_train is None else plural(result.n_train, "sample")
+    if settings.n_nodes == 1:
+        return f"One node trained {network} on {samples}."
+    nodes = f"{count(settings.n_nodes)} nodes on {_graph_name(settings.topology)}"
+    if result.node is not None:
+        trained = f"{clean(result.node)}, one of {nodes}, trained {network} "
+        trained += "together with the others. "
+    else:
+        how = clean(settings.partition)
+        trained = f"{nodes} trained {network} together, on {samples}, "
+        trained += f"{_DIVIDED.get(how, f'divided as {how}')}. "
+    return trained + "They sent matrices to their neighbours, and never a sample."
+
+
+def _graph_name(topology: str) -> str:
+    """As in "a circular graph of degree 4".
+
+    >>> _graph_name("circular(degree=4)"), _graph_name("roads")
+    ('a circular graph of degree 4', 'the graph “roads”')
+    """
+    kind, _, rest = topology.partition("(degree=")
+    if kind not in _KINDS:
+        return f"the graph “{clean(topology)}”"
+    return f"a {kind} graph" + (f" of degree {clean(rest.rstrip(')'))}" if rest else "")
+
+
+def headlines(result: Result) -> list[Headline]:
+    """The numbers that matter."""
+    error = _training_error(result)
+    if result.node is not None:
+        return [*error, *_of_links(result)]
+    tested = Headline("Test accuracy", percent(result.test_accuracy), _tested(result))
+    return [tested, *error, *_of_traffic(result), *_one_machine(result.equivalence)]
+
+
+def _training_error(result: Result) -> list[Headline]:
+    if result.train_error_db is None:
+        return []
+    words = f"{percent(result.train_accuracy)} of training samples right"
+    return [Headline("Training error", decibel(result.train_error_db), words)]
+
+
+def _of_links(result: Result) -> list[Headline]:
+    """What a node sent and received, and how long it took."""
+    links = (result.peers or {}).values()
+    sent = sum(link.bytes_sent for link in links)
+    received = sum(link.bytes_received for link in links)
+    with_all = f"to {plural(len(links), 'neighbour')}; {size(received)} received"
+    return [
+        Headline("Sent", size(sent), with_all),
+        Headline("Time", seconds(result.seconds.total), "from start to end"),
+    ]
+
+
+def _of_traffic(result: Result) -> list[Headline]:
+    sent = result.communication
+    if sent is None:
+        return []
+    a_node = size(sent.bytes_total / result.settings.n_nodes)
+    words = f"rounds with all neighbours, in {_training_time(result)}"
+    return [
+        Headline("Exchanges", count(sent.rounds), words),
+        Headline("Sent over links", size(sent.bytes_total), f"{a_node} a node"),
+    ]
+
+
+def _training_time(result: Result) -> str:
+    training = result.seconds.training
+    return NONE if training is None else seconds(training)
+
+
+def _tested(result: Result) -> str:
+    n_test, accuracy = result.n_test, result.test_accuracy
+    if not n_test or accuracy is None:
+        return "no test samples"
+    return f"{count(accuracy * n_test)} of {plural(n_test, 'test sample')} right"
+
+
+def _one_machine(equal: Equivalence | None) -> list[Headline]:
+    name = "Gap to one machine"
+    if equal is None:
+        return []
+    if equal.central_difference is None:
+        return [Headline(name, "not checked", "asked for by --check-equivalence")]
+    words = "relative, of the output matrix"
+    if equal.prediction_agreement is not None:
+        words = f"relative; {percent(equal.prediction_agreement)} same predictions"
+    return [Headline(name, small(equal.central_difference), words)]
+
+
+def graph_table(result: Result) -> Table:
+    """The graph in numbers."""
+    settings, graph = result.settings, result.graph
+    rows = [("kind", clean(settings.topology)), ("nodes", count(settings.n_nodes))]
+    if graph is not None:
+        rows.append(("links", count(graph.n_edges)))
+    if graph is not None and graph.diameter is not None:
+        rows += [
+            ("hops between the farthest two", count(graph.diameter)),
+            ("disagreement left by one gossip round", percent(graph.contraction)),
+        ]
+    return Table("The graph in numbers", ("property", "value"), rows)
+
+
+def layers_table(result: Result) -> Table:
+    """One row per layer."""
+    head = ["layer", "cost", "error", "training", "averages"]
+    rows = [
+        [
+            str(row.layer),
+            amount(row.cost),
+            decibel(row.train_error_db),
+            percent(row.train_accuracy),
+            count(row.iterations),
+        ]
+        for row in result.layers
+    ]
+    if result.node is None:
+        head[4:] = ["test", "averages", "rounds", "sent"]
+        for cells, row in zip(rows, result.layers, strict=True):
+            cells.insert(4, percent(row.test_accuracy))
+            cells += _traffic_of(row)
+    return Table("Layer by layer", head, rows)
+
+
+def _traffic_of(row: Layer) -> list[str]:
+    if row.rounds is None or row.bytes_total is None:
+        return [NONE, NONE]
+    return [count(row.rounds), size(row.bytes_total)]
+
+
+def confusions_table(result: Result) -> Table | None:
+    """The most frequent mistakes; None where there are none."""
+    entries, classes = result.confusion or (), result.settings.classes
+    totals: dict[int, int] = {}
+    for true, _, number in entries:
+        totals[true] = totals.get(true, 0) + number
+    wrong = [entry for entry in entries if entry[0] != entry[1]]
+    wrong.sort(key=lambda entry: (-entry[2], entry[0], entry[1]))
+    if not wrong:
+        return None
+    rows = [
+        (
+            clean(classes[true], 28),
+            clean(classes[predicted], 28),
+            count(number),
+            percent(number / totals[true]),
+        )
+        for true, predicted, number in wrong[:MOST_CONFUSIONS]
+    ]
+    head = ("true", "taken for", "samples", "of the class")
+    return Table("Most frequent mistakes", head, rows, numeric_from=2)
+
+
+def classes_table(result: Result) -> Table | None:
+    """The classes that are found least often, for want of a matrix."""
+    totals: dict[int, int] = {}
+    right: dict[int, int] = {}
+    for true, predicted, number in result.confusion or ():
+        totals[true] = totals.get(true, 0) + number
+        right[true] = right.get(true, 0) + number * (true == predicted)
+    classes = result.settings.classes
+    worst = sorted(totals, key=lambda code: (right[code] / totals[code], code))
+    rows = [
+        (
+            clean(classes[code], 28),
+            count(totals[code]),
+            count(right[code]),
+            percent(right[code] / totals[code]),
+        )
+        for code in worst[:MOST_CONFUSIONS]
+    ]
+    head = ("class", "samples", "found", "of the class")
+    return Table("Classes found least often", head, rows) if rows else None
+
+
+def equivalence_table(result: Result) -> Table | None:
+    """How far apart the models are; None where that is not known."""
+    equal = result.equivalence
+    if equal is None:
+        return None
+    rows = [("largest difference between two nodes", _or_equal(equal.node_spread))]
+    if equal.central_difference is not None:
+        rows += [
+            ("output matrix, to one machine", small(equal.central_difference)),
+            ("cost of a layer, to one machine", small(equal.layer_cost_gap)),
+            ("same class as one machine", percent(equal.prediction_agreement)),
+        ]
+    return Table("In numbers", ("what", "relative difference"), rows)
+
+
+def _or_equal(spread: float) -> str:
+    return small(spread) if spread else "0, to the last bit"
+
+
+def traffic_table(result: Result) -> Table | None:
+    """What went over all links, and how it was decided; None where it is not known."""
+    sent = result.communication
+    if sent is None:
+        return None
+    rows = [
+        ("layers solved by", clean(result.settings.solver)),
+        ("averages found by", clean(sent.consensus)),
+        ("exchanges with neighbours", plural(sent.rounds, "round")),
+        ("message size, summed over rounds", plural(sent.scalars_per_node, "number")),
+        ("sent over all links", size(sent.bytes_total)),
+        (
+            "sent by a node, on average",
+            size(sent.bytes_total / result.settings.n_nodes),
+        ),
+        ("time of the training", _training_time(result)),
+    ]
+    return Table("All together", ("what", "how much"), rows)
+
+
+def links_table(result: Result) -> Table | None:
+    """What a node's links carried, by neighbour; None for a training of one host."""
+    if not result.peers:
+        return None
+    rows = [
+        (
+            clean(name, 28),
+            size(link.bytes_sent),
+            size(link.bytes_received),
+            seconds(link.seconds_waited),
+            count(link.n_connections),
+        )
+        for name, link in result.peers.items()
+    ]
+    head = ("neighbour", "sent", "received", "waited for", "connections")
+    return Table("Link by link", head, rows)
+
+
+def settings_tables(result: Result) -> list[Table]:
+    """All settings that had a say, in groups."""
+    given = msgspec.to_builtins(result.settings)
+    settings = {name: given.pop(name) for name in _OF_THE_NETWORK} | given
+    if result.settings.solver != "admm":
+        settings = {name: settings[name] for name in settings if name not in _OF_ADMM}
+    groups: dict[str, list[tuple[str, str]]] = {name: [] for name in _GROUPS}
+    for name, value in settings.items():
+        if value is not None:
+            group = next((g for g in _GROUPS if name in _GROUPS[g]), _REST)
+            unit = _UNITS.get(name, "")
+            groups[group].append((_NAMES.get(name, name), setting(value) + unit))
+    return [
+        Table(f"Settings: {name.lower()}", ("setting", "value"), rows)
+        for name, rows in groups.items()
+        if rows
+    ]
+
+
+def versions_table(result: Result) -> Table:
+    """On what the training ran."""
+    rows = [(clean(name), clean(value)) for name, value in result.made_by.items()]
+    return Table("Versions", ("part", "version"), rows)
+
+
+def accuracy_of_averages(result: Result) -> str:
+    """What one average is computed to, in words."""
+    if result.graph is None:
+        return ""
+    return f" to {brief(result.graph.tol)} of the first disagreement"

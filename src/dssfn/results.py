@@ -1,0 +1,277 @@
+"""What a training leaves: its metrics as typed values, and `result.json`, their file.
+
+A simulation knows everything that is listed here. A node of a real network knows its
+own links and what all nodes agreed on, and leaves the rest out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from dssfn._atomic import write_atomically
+from dssfn.config import Plan
+from dssfn.errors import DataError
+from dssfn.json_text import to_json
+
+MODEL_FILE, RESULT_FILE = "model.safetensors", "result.json"
+
+
+class _Part(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+):
+    """A part of `result.json`: unknown keys are refused, unknown values left out."""
+
+
+class Layer(_Part, frozen=True, kw_only=True):
+    """How the network stood after one layer.
+
+    Parameters
+    ----------
+    layer : int
+    cost, train_error_db, train_accuracy : float
+        Over the training samples of all nodes.
+    iterations : int
+        Averagings that the layer took.
+    test_accuracy : float, optional
+        None where there are no test samples.
+    rounds, bytes_total : int, optional
+        Traffic of the layer over all links; a node does not know it.
+    """
+
+    layer: int
+    cost: float
+    train_error_db: float
+    train_accuracy: float
+    iterations: int
+    test_accuracy: float | None
+    rounds: int | None = None
+    bytes_total: int | None = None
+
+
+class Sent(_Part, frozen=True, kw_only=True):
+    """Rounds of exchange with all neighbours, and bytes over all directed links."""
+
+    rounds: int
+    bytes_total: int
+
+
+class Communication(_Part, frozen=True, kw_only=True):
+    """The traffic of a training over all links.
+
+    Parameters
+    ----------
+    consensus : str
+        The scheme that found the averages.
+    rounds, bytes_total : int
+        As in `Sent`.
+    scalars_per_node : int
+        Size of the messages, summed over the rounds.
+    before_layers : Sent
+        The part that nodes agreed on before layer 0.
+    """
+
+    consensus: str
+    rounds: int
+    scalars_per_node: int
+    bytes_total: int
+    before_layers: Sent
+
+
+class Equivalence(_Part, frozen=True, kw_only=True):
+    """Relative distances between models, and to the centralised one if it was trained.
+
+    Parameters
+    ----------
+    node_spread : float
+        Largest distance between the output matrices of two nodes.
+    central_difference : float, optional
+        Distance of the output matrix to the centralised one.
+    prediction_agreement : float, optional
+        Share of test samples that both models put into the same class.
+    layer_cost_gap : float, optional
+        Largest difference of a layer's cost.
+    """
+
+    node_spread: float
+    central_difference: float | None = None
+    prediction_agreement: float | None = None
+    layer_cost_gap: float | None = None
+
+
+class AverageCost(_Part, frozen=True, kw_only=True):
+    """What one average takes: rounds, and letters over all links."""
+
+    rounds: int
+    messages: int
+
+
+class Graph(_Part, frozen=True, kw_only=True):
+    """The graph of the nodes; what would take long for a large one is None.
+
+    Parameters
+    ----------
+    n_edges : int
+    edges : tuple of pairs, optional
+    diameter : int, optional
+    contraction : float, optional
+        Share of the disagreement that one gossip round leaves.
+    tol : float
+        Accuracy of an average that `averaging` is given for.
+    averaging : dict, optional
+        Cost of one average, by scheme.
+    """
+
+    n_edges: int
+    edges: tuple[tuple[int, int], ...] | None
+    diameter: int | None
+    contraction: float | None
+    tol: float
+    averaging: dict[str, AverageCost] | None
+
+
+class NeighbourTraffic(_Part, frozen=True, kw_only=True):
+    """What one link of a node carried, and how long the node waited for it."""
+
+    bytes_sent: int
+    bytes_received: int
+    seconds_waited: float
+    n_connections: int
+
+
+class Seconds(_Part, frozen=True, kw_only=True):
+    """Wall time from start to end, and that of the training alone where it is known."""
+
+    total: float
+    training: float | None = None
+
+
+class Settings(Plan, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The plan, with what was chosen where it said auto, and where it was run.
+
+    Parameters
+    ----------
+    n_nodes : int
+    topology : str
+        Name of the graph.
+    partition : str
+        How the samples were divided.
+    n_ranks : int, optional
+        Processes of an MPI job.
+    """
+
+    n_nodes: Annotated[int, msgspec.Meta(ge=1)]
+    topology: str
+    partition: str
+    n_ranks: int | None = None
+
+
+class Result(_Part, frozen=True, kw_only=True):
+    """All metrics of one training.
+
+    Parameters
+    ----------
+    node : str, optional
+        Name of the node that wrote this; None for a training that one host reports on.
+    data : str, optional
+        Name of the data.
+    model, sha256 : str, optional
+        A node's model file, and its digest, by which nodes compare their models.
+    n_train, n_test : int
+        Samples of all nodes. A node does not know the first, and has none to test on.
+    train_accuracy, test_accuracy, train_error_db : float, optional
+        Those of the last layer.
+    layers : tuple of Layer
+        A node that was restarted after the others had left may lack the last one.
+    communication, equivalence, graph : optional
+    peers : dict, optional
+        A node's traffic by neighbour.
+    held : tuple of tuples, optional
+        Training samples by node and class, (M, Q).
+    confusion : tuple of triples, optional
+        True class, predicted class, and how many test samples.
+    seconds : Seconds
+    settings : Settings
+    made_by : dict
+        Versions and machine.
+    """
+
+    node: str | None = None
+    data: str | None = None
+    model: str | None = None
+    sha256: str | None = None
+    n_train: int | None = None
+    n_test: int
+    train_accuracy: float | None
+    test_accuracy: float | None
+    train_error_db: float | None
+    layers: tuple[Layer, ...]
+    communication: Communication | None = None
+    equivalence: Equivalence | None = None
+    graph: Graph | None = None
+    peers: dict[str, NeighbourTraffic] | None = None
+    held: tuple[tuple[int, ...], ...] | None
+    confusion: tuple[tuple[int, int, int], ...] | None
+    seconds: Seconds
+    settings: Settings
+    made_by: dict[str, str]
+
+    def __post_init__(self) -> None:
+        n_classes, n_nodes = self.settings.n_outputs, self.settings.n_nodes
+        confused = [code for entry in self.confusion or () for code in entry[:2]]
+        linked = [node for edge in _edges(self.graph) for node in edge]
+        _check_numbers("confusion", confused, n_classes)
+        _check_numbers("graph.edges", linked, n_nodes)
+        for row in self.held or ():
+            if len(row) != n_classes:
+                raise DataError(
+                    f"`held` must have {n_classes} classes in a row, got {len(row)}."
+                )
+
+
+def _edges(graph: Graph | None) -> tuple[tuple[int, int], ...]:
+    return (graph.edges or ()) if graph else ()
+
+
+def _check_numbers(name: str, found: Sequence[int], count: int) -> None:
+    for one in found:
+        if not 0 <= one < count:
+            raise DataError(f"`{name}` must be of 0..{count - 1}, got {one}.")
+
+
+def result_text(result: Result) -> str:
+    """A result as `result.json` holds it and `--json` prints it."""
+    return to_json(msgspec.to_builtins(result))
+
+
+def write_result(result: Result, folder: Path, *, private: bool = False) -> None:
+    """Write `result.json` into a folder; if private, for its owner's eyes alone."""
+    content = result_text(result).encode()
+    write_atomically(folder / RESULT_FILE, content, private=private)
+
+
+def read_result(folder: Path) -> Result:
+    """The result that a training left in a folder."""
+    path = folder / RESULT_FILE
+    try:
+        content = path.read_bytes()
+    except OSError as exc:
+        raise DataError(
+            f"`DIR` must be a folder with a {RESULT_FILE}, as `dssfn simulate --out "
+            f"DIR` leaves it, got `{folder}`: {exc.strerror}."
+        ) from exc
+    try:
+        return msgspec.convert(json.loads(content), Result)
+    except (ValueError, RecursionError, msgspec.ValidationError) as exc:
+        raise DataError(
+            f"`{path}` must be what this version of dssfn writes; it cannot be read as "
+            f"that ({exc}). Make it anew in another folder."
+        ) from exc

@@ -1,0 +1,157 @@
+"""A finished training in numbers: how well it predicts, its graph, who held what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from dssfn.config import Plan
+from dssfn.consensus import every_averaging
+from dssfn.hosting import Simulation, Traffic
+from dssfn.network import CHUNK, Network
+from dssfn.results import AverageCost, Communication, Graph, Layer, Sent, Settings
+from dssfn.shard import Samples, Shard
+from dssfn.topology import Topology
+
+LARGEST_LISTED = 20_000  # edges: more are no help to anybody in a file
+LARGEST_COMPARED = 200  # nodes: spectrum and schemes take seconds beyond
+LARGEST_HELD = 2_500  # nodes x classes
+
+
+class Tested(NamedTuple):
+    """Class numbers of the test samples.
+
+    Parameters
+    ----------
+    predicted, labels : arrays of shape (J,)
+        What the network says, and what is true.
+    correct : array of shape (L + 1,)
+        How many would be right after each layer.
+    """
+
+    predicted: NDArray[np.intp]
+    labels: NDArray[np.intp]
+    correct: NDArray[np.intp]
+
+
+def predict_test(network: Network, test: Samples | None) -> Tested:
+    """Let a network predict the classes of the test samples, if there are any."""
+    predicted, labels = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)]
+    correct = np.zeros(len(network.outputs), dtype=np.intp)
+    for X, T in test.chunks(CHUNK) if test else ():
+        network.check_samples(X)
+        truth = T.argmax(axis=0)
+        for layer, scores in enumerate(network.staged_scores(X)):
+            says = scores.argmax(axis=0)
+            correct[layer] += np.count_nonzero(says == truth)
+        predicted.append(says)
+        labels.append(truth)
+    return Tested(np.concatenate(predicted), np.concatenate(labels), correct)
+
+
+def share_of_equal(a: NDArray[np.intp], b: NDArray[np.intp]) -> float | None:
+    """The share of places where two vectors agree; None if they are empty."""
+    return float(np.mean(a == b)) if len(a) else None
+
+
+def layers_of(simulation: Simulation, tested: Tested) -> tuple[Layer, ...]:
+    """How the network stood after every layer, and what the layer took."""
+    n_test = len(tested.labels)
+    traffic = simulation.traffic_by_layer
+    return tuple(
+        Layer(
+            **asdict(record),
+            test_accuracy=int(correct) / n_test if n_test else None,
+            rounds=traffic[record.layer].rounds,
+            bytes_total=traffic[record.layer].bytes_total,
+        )
+        for record, correct in zip(simulation.history, tested.correct, strict=True)
+    )
+
+
+def communication_of(simulation: Simulation) -> Communication:
+    """The traffic of a training, and the part of it before the first layer."""
+    before = simulation.traffic_by_layer.get(-1, Traffic())
+    return Communication(
+        consensus=simulation.consensus,
+        **asdict(simulation.traffic),
+        before_layers=Sent(rounds=before.rounds, bytes_total=before.bytes_total),
+    )
+
+
+def settings_of(
+    settled: Plan, topology: Topology, partition: str, *, n_ranks: int | None = None
+) -> Settings:
+    """All settings, with what was chosen where the plan said auto."""
+    return Settings(
+        **msgspec.structs.asdict(settled),
+        n_nodes=topology.n_nodes,
+        topology=topology.name,
+        partition=partition,
+        n_ranks=n_ranks,
+    )
+
+
+def graph_of(topology: Topology, tol: float) -> Graph:
+    """A graph, and what one average to `tol` takes on it.
+
+    What would take long for a large graph is None.
+
+    Examples
+    --------
+    >>> from dssfn.topology import build_topology
+    >>> graph = graph_of(build_topology("path", 3), tol=1e-10)
+    >>> graph.edges, graph.averaging["tree"].rounds
+    (((0, 1), (1, 2)), 2)
+    """
+    edges = topology.edges()
+    small = topology.n_nodes <= LARGEST_COMPARED
+    return Graph(
+        n_edges=len(edges),
+        edges=tuple(edges) if len(edges) <= LARGEST_LISTED else None,
+        diameter=topology.diameter if small else None,
+        contraction=topology.contraction if small else None,
+        tol=tol,
+        averaging=_averaging(topology, tol) if small else None,
+    )
+
+
+def _averaging(topology: Topology, tol: float) -> dict[str, AverageCost]:
+    return {
+        name: AverageCost(rounds=one.n_rounds, messages=one.n_letters)
+        for name, one in every_averaging(topology, tol).items()
+    }
+
+
+def held_by(
+    shards: Sequence[Samples], n_nodes: int
+) -> tuple[tuple[int, ...], ...] | None:
+    """Samples of each class on each node, (M, Q).
+
+    None where they are many, on other machines, or in files, which would have to be
+    read once more.
+    """
+    in_memory = [shard for shard in shards if isinstance(shard, Shard)]
+    if len(in_memory) != n_nodes or n_nodes * shards[0].n_outputs > LARGEST_HELD:
+        return None
+    counts = [shard.T.sum(axis=1).astype(int).tolist() for shard in in_memory]
+    return tuple(map(tuple, counts))
+
+
+def confusion_of(tested: Tested) -> tuple[tuple[int, int, int], ...] | None:
+    """True class, predicted class and test samples, where there are any.
+
+    >>> labels, predicted = np.array([0, 1, 1]), np.array([0, 0, 0])
+    >>> confusion_of(Tested(predicted, labels, correct=np.array([1])))
+    ((0, 0, 1), (1, 0, 2))
+    """
+    if not len(tested.labels):
+        return None
+    pairs = np.column_stack([tested.labels, tested.predicted])
+    found, counts = np.unique(pairs, axis=0, return_counts=True)
+    return tuple(map(tuple, np.column_stack([found, counts]).tolist()))

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dssfn import Plan, Shard, build_topology, simulate
+from dssfn.results import read_result
+from dssfn.shard import one_hot
+
+pytest.importorskip("grpc", reason="needs the extra dssfn[grpc]")
+from dssfn.node.launch import _finish
+from dssfn.transports.grpc.link import Account
+
+
+@pytest.fixture(scope="module")
+def simulated():
+    X = np.random.default_rng(0).normal(size=(3, 40))
+    T = one_hot(np.arange(40) % 2, 2)
+    shards = [Shard(X[:, m::3], T[:, m::3]) for m in range(3)]
+    plan = Plan(n_features=3, classes=("a", "b"), n_layers=2, width=20)
+    return simulate(shards, plan, build_topology("path", 3))
+
+
+@pytest.mark.parametrize("n_known", [3, 2, 0])
+def test_a_node_tells_of_the_layers_that_it_has_seen_end(simulated, n_known, tmp_path):
+    training = SimpleNamespace(
+        records={record.layer: record for record in simulated.history[:n_known]},
+        topology=build_topology("path", 3),
+        transport=SimpleNamespace(accounts=lambda: {"b": (Account(bytes_sent=8), 0)}),
+    )
+    result = _finish(simulated.networks[0], training, "a", tmp_path, 1.5)
+    assert read_result(tmp_path) == result
+    assert [row.cost for row in result.layers] == [
+        record.cost for record in simulated.history[:n_known]
+    ]
+    last = simulated.history[-1].train_accuracy if n_known == 3 else None
+    assert result.train_accuracy == last
+    assert result.peers["b"].bytes_sent == 8

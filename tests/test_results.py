@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import json
+
+import msgspec
+import pytest
+
+from dssfn.errors import DataError
+from dssfn.results import RESULT_FILE, Result, read_result, write_result
+from tests.support.report_sample import node_result, sample_result
+
+
+@pytest.mark.parametrize("sample", [sample_result(), node_result()])
+def test_a_result_is_read_as_it_was_written(sample, tmp_path):
+    result = msgspec.convert(sample, Result)
+    write_result(result, tmp_path)
+    assert read_result(tmp_path) == result
+
+
+def test_a_result_of_a_node_leaves_out_what_a_node_does_not_know(tmp_path):
+    write_result(msgspec.convert(node_result(), Result), tmp_path, private=True)
+    path = tmp_path / RESULT_FILE
+    written = json.loads(path.read_text())
+    assert not {"data", "n_train", "communication", "equivalence"} & written.keys()
+    assert "rounds" not in written["layers"][0]
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_file_name_that_is_no_unicode_survives(tmp_path):
+    result = msgspec.convert(sample_result() | {"data": "caf\udce9.csv"}, Result)
+    write_result(result, tmp_path)
+    assert read_result(tmp_path) == result
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"settings": None}, "Expected `object`, got `null` - at `$.settings`"),
+        ({"layers": [{}]}, "`$.layers[0]`"),
+        ({"figures": {}}, "unknown field `figures`"),
+        ({"seconds": {}}, "missing required field `total`"),
+        ({"confusion": [[0, 3, 1]]}, "`confusion` must be of 0..2, got 3"),
+        ({"held": [[1, 2]]}, "`held` must have 3 classes in a row, got 2"),
+    ],
+)
+def test_a_file_of_another_kind_is_refused_by_name(change, said, tmp_path):
+    path = tmp_path / RESULT_FILE
+    path.write_text(json.dumps(sample_result() | change))
+    with pytest.raises(DataError) as caught:
+        read_result(tmp_path)
+    assert said in str(caught.value)
+    assert str(path) in str(caught.value)
+    assert "Make it anew" in str(caught.value)
