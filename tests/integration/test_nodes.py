@@ -18,6 +18,7 @@ from dssfn.driver import drive
 from dssfn.federation import load_federation
 from dssfn.modelfile import load_network
 from dssfn.node import pki
+from dssfn.node.identity import Identity
 from dssfn.node.launch import CHECKPOINT_FILE
 from dssfn.planning import settle
 from dssfn.shard import Shard, one_hot
@@ -71,7 +72,7 @@ def _ring_of_transports(n_nodes, **settings):
     transports = []
     for node in range(n_nodes):
         credential = pki.issue(authority, f"n{node}")
-        identity = pki.Identity(
+        identity = Identity(
             f"n{node}",
             credential.certificate_pem,
             credential.key_pem,

@@ -17,10 +17,14 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from dssfn.node.pki import Credential, issue, make_authority
 from dssfn.transports.base import Tag
 from dssfn.transports.grpc import GrpcTransport, Neighbour, Rules, Terms
-from tests.node.test_pki import certify
 from tests.support.intruder import Intruder, Words
 from tests.support.lab import Proxy
-from tests.support.odd_certificates import NOT_NORTHS, certificate_for, identity_with
+from tests.support.odd_certificates import (
+    NOT_NORTHS,
+    certificate_for,
+    certify,
+    identity_with,
+)
 
 pytestmark = pytest.mark.grpc
 

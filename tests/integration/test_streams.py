@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from dssfn.node import pki
+from dssfn.node.identity import Identity
 from dssfn.transports.base import Tag
 from dssfn.transports.grpc import GrpcTransport, Neighbour, Rules, Terms
 from dssfn.transports.grpc.transport import METHOD, SERVICE
@@ -30,7 +31,7 @@ AUTHORITY = pki.make_authority("streams")
 def _identity(name):
     made = pki.issue(AUTHORITY, name)
     pem = AUTHORITY.certificate_pem
-    return pki.Identity(name, made.certificate_pem, made.key_pem, pem, made.expires)
+    return Identity(name, made.certificate_pem, made.key_pem, pem, made.expires)
 
 
 def _terms(largest):

@@ -16,7 +16,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 import dssfn.node.member_certificates as member_certificates
 from dssfn.errors import IdentityError
-from dssfn.node.pki import read_identity
+from dssfn.node.identity import read_identity
 from dssfn.node.spec import load_node
 from tests.integration.test_federation_cli import DATA, identity, init
 from tests.support.commands import dssfn, wrong

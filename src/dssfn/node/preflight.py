@@ -17,7 +17,7 @@ from dssfn.config import Plan
 from dssfn.datasets.chunked import FileSamples
 from dssfn.errors import DataError, InputError
 from dssfn.federation import Federation, split_address
-from dssfn.node.pki import Identity, read_identity
+from dssfn.node.identity import Identity, read_identity
 from dssfn.node.runtime import largest_letter, neighbours_of, settled
 from dssfn.node.spec import NodeSpec
 
