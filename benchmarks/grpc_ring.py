@@ -24,8 +24,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dssfn.node import pki
 from dssfn.node.identity import read_identity
+from dssfn.setup import pki
 from dssfn.testing import ring_links
 from dssfn.transports import Tag, memory_network
 from dssfn.transports.grpc import GrpcTransport, Neighbour, Reason, Rules, Terms

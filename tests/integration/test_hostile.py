@@ -28,9 +28,9 @@ import pytest
 
 from dssfn.modelfile import load_network
 from dssfn.network import random_digest
-from dssfn.node import pki
 from dssfn.node.runtime import largest_letter, settled
 from dssfn.node.spec import load_node
+from dssfn.setup import pki
 from dssfn.transports.grpc import Rules
 from dssfn.transports.grpc import exchange_pb2 as pb
 from dssfn.transports.grpc.epochs import RESTARTS

@@ -17,10 +17,10 @@ from dssfn.config import Plan
 from dssfn.driver import drive
 from dssfn.federation import load_federation
 from dssfn.modelfile import load_network
-from dssfn.node import pki
 from dssfn.node.identity import Identity
 from dssfn.node.launch import CHECKPOINT_FILE
 from dssfn.planning import settle
+from dssfn.setup import pki
 from dssfn.shard import Shard, one_hot
 from dssfn.simulator import simulate
 from dssfn.testing import check_transport, ring_links

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from dssfn.node.pki import Credential, issue, make_authority
+from dssfn.setup.pki import Credential, issue, make_authority
 from dssfn.transports.base import Tag
 from dssfn.transports.grpc import GrpcTransport, Neighbour, Rules, Terms
 from tests.support.intruder import Intruder, Words

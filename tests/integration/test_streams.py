@@ -14,8 +14,8 @@ import grpc
 import numpy as np
 import pytest
 
-from dssfn.node import pki
 from dssfn.node.identity import Identity
+from dssfn.setup import pki
 from dssfn.transports.base import Tag
 from dssfn.transports.grpc import GrpcTransport, Neighbour, Rules, Terms
 from dssfn.transports.grpc.transport import METHOD, SERVICE

@@ -11,7 +11,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID as Use
 
 from dssfn.errors import IdentityError
 from dssfn.node.identity import Identity, read_identity
-from dssfn.node.pki import Credential, issue, make_authority
+from dssfn.setup.pki import Credential, issue, make_authority
 from tests.support.handshake import meet
 from tests.support.odd_certificates import (
     NOT_NORTHS,

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.x509.oid import NameOID
 
 from dssfn.node.identity import Identity
-from dssfn.node.pki import Credential
+from dssfn.setup.pki import Credential
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 

@@ -12,7 +12,7 @@ from dssfn.cli.options import JsonOutput
 from dssfn.cli.outcome import print_json, show_lines
 
 if TYPE_CHECKING:
-    from dssfn.node.member_certificates import Renewal, SignedRequest
+    from dssfn.setup.member_certificates import Renewal, SignedRequest
 
 # What needs cryptography is imported when it is used: the other commands do without.
 
@@ -31,7 +31,7 @@ def certificate(
 
     The old ones are kept under another name.
     """
-    from dssfn.node.member_certificates import renew_certificate
+    from dssfn.setup.member_certificates import renew_certificate
 
     renewed = renew_certificate(folder, name, days=days)
     if json:
@@ -85,7 +85,7 @@ def sign(
 
     It is for NAME alone and for nothing but a node, whatever the request asks for.
     """
-    from dssfn.node.member_certificates import sign_request
+    from dssfn.setup.member_certificates import sign_request
 
     signed = sign_request(folder, name, request, days=days)
     if json:

@@ -76,7 +76,7 @@ def request(
         raise InputError(
             f"`NAME` must be the node's name in the plan, not a file; got {name!r}."
         )
-    from dssfn.node.certificate_request import write_request
+    from dssfn.setup.certificate_request import write_request
 
     made = write_request(name, out)
     if json:

@@ -18,10 +18,10 @@ from pathlib import Path
 from dssfn._atomic import write_atomically
 from dssfn.errors import InputError, PlanError
 from dssfn.federation import Federation
-from dssfn.node.pki import NODE_DAYS, issue, make_authority
 from dssfn.node.spec import NODE_FILE
-from dssfn.node.texts import node_text, plan_text
 from dssfn.node_names import check_node_name
+from dssfn.setup.pki import NODE_DAYS, issue, make_authority
+from dssfn.setup.texts import node_text, plan_text
 
 PLAN_FILE = "plan.toml"
 CERTIFICATE_FILE, KEY_FILE = "node.crt", "node.key"

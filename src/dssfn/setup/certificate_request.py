@@ -14,10 +14,10 @@ from pathlib import Path
 
 from dssfn._atomic import write_atomically
 from dssfn.errors import IdentityError, InputError
-from dssfn.node.folders import KEY_FILE
-from dssfn.node.pki import key_as_pem, subject_of  # says what to install
 from dssfn.node.verification import USES, PublicKey, checked_kind, what_came
 from dssfn.node_names import check_node_name
+from dssfn.setup.folders import KEY_FILE
+from dssfn.setup.pki import key_as_pem, subject_of  # says what to install
 
 # isort: split
 from cryptography import x509

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID as Use
 
 from dssfn.errors import IdentityError, InputError
-from dssfn.node.pki import issue, make_authority, read_authority
+from dssfn.setup.pki import issue, make_authority, read_authority
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 BOTH = (Use.CLIENT_AUTH, Use.SERVER_AUTH)
@@ -85,7 +85,7 @@ def test_the_extra_is_named_where_cryptography_is_missing(tmp_path):
     code = (
         "import sys; sys.modules['cryptography'] = None\n"
         "import dssfn.cli.main\n"  # other commands work without it
-        "import dssfn.node.pki"
+        "import dssfn.setup.pki"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "InputError" in shown.stderr
