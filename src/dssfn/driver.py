@@ -15,7 +15,7 @@ from dssfn._typing import Agreed, Array, NodeId
 from dssfn.consensus import Averaging, Swap
 from dssfn.lockstep import Finished, Workers, advance, run_agreed
 from dssfn.training import Message, NodeProgram
-from dssfn.transports import Link, Tag, Transport
+from dssfn.transports import Arc, Tag, Transport
 
 Result = TypeVar("Result")
 
@@ -93,7 +93,7 @@ def _swap(
     swaps: Mapping[NodeId, Swap], tag: Tag, transport: Transport
 ) -> dict[NodeId, dict[NodeId, Array]]:
     """What every node here receives in a round."""
-    letters: dict[Link, Array] = {
+    letters: dict[Arc, Array] = {
         (i, j): value for i, swap in swaps.items() for j, value in swap.letters.items()
     }
     expected = [(j, i) for i, swap in swaps.items() for j in swap.senders]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dssfn.transports.base import Letters, Link, Tag, Transport
+from dssfn.transports.base import Arc, Letters, Tag, Transport
 from dssfn.transports.memory import memory_network
 
-__all__ = ["Letters", "Link", "Tag", "Transport", "memory_network"]
+__all__ = ["Arc", "Letters", "Tag", "Transport", "memory_network"]

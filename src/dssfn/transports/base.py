@@ -7,15 +7,15 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from dssfn._typing import Array, NodeId
 
-Link: TypeAlias = tuple[NodeId, NodeId]
-"""From a node to one of its neighbours."""
+Arc: TypeAlias = tuple[NodeId, NodeId]
+"""A directed edge of the graph: from a node to one of its neighbours."""
 
-Letters: TypeAlias = Mapping[Link, Array]
-"""One matrix for each of some links."""
+Letters: TypeAlias = Mapping[Arc, Array]
+"""One matrix for each of some arcs."""
 
 
 class Tag(NamedTuple):
-    """Which exchange this is: the same on both ends of every link.
+    """Which exchange this is: the same on both ends of every edge.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ class Transport(Protocol):
     """
 
     def exchange(
-        self, tag: Tag, letters: Letters, expected: Collection[Link]
-    ) -> dict[Link, Array]:
+        self, tag: Tag, letters: Letters, expected: Collection[Arc]
+    ) -> dict[Arc, Array]:
         """Send letters, and return the expected ones once all have come.
 
         Parameters
@@ -55,7 +55,7 @@ class Transport(Protocol):
         letters : mapping
             What the nodes here send to neighbours elsewhere. The arrays must not change
             before the next exchange has returned.
-        expected : collection of links
+        expected : collection of arcs
             From where letters come; all end at a node of this host.
 
         Raises

@@ -41,8 +41,7 @@ from dssfn.errors import (
     Regroup,
     TransportError,
 )
-from dssfn.transports.base import Letters, Tag
-from dssfn.transports.base import Link as Edge
+from dssfn.transports.base import Arc, Letters, Tag
 from dssfn.transports.grpc import exchange_pb2 as pb
 from dssfn.transports.grpc.epochs import RESTARTS_IN_VAIN, Epochs
 from dssfn.transports.grpc.link import Account, Greeting, Letter, Link, Stream
@@ -130,8 +129,8 @@ class Switchboard:
     # For the training's thread.
 
     def exchange(
-        self, tag: Tag, letters: Letters, expected: Collection[Edge]
-    ) -> dict[Edge, Array]:
+        self, tag: Tag, letters: Letters, expected: Collection[Arc]
+    ) -> dict[Arc, Array]:
         """Post letters and wait for the expected ones, however often streams break."""
         with self._changed:
             self._check()
@@ -194,18 +193,18 @@ class Switchboard:
         link.post(frame, self.epoch)
 
     def _collect(
-        self, tag: Tag, expected: Collection[Edge], began: float
-    ) -> dict[Edge, Array]:
-        found: dict[Edge, Array] = {}
+        self, tag: Tag, expected: Collection[Arc], began: float
+    ) -> dict[Arc, Array]:
+        found: dict[Arc, Array] = {}
         complained, interval = began, self.deadline
         while True:
             self._check()
             now = time.monotonic()
-            for edge in set(expected) - set(found):
-                link = self._links[edge[0]]
+            for arc in set(expected) - set(found):
+                link = self._links[arc[0]]
                 values = self._take(link, tag, now)
                 if values is not None:
-                    found[edge] = values
+                    found[arc] = values
                     link.account.seconds_waited += now - began
             missing = [self._links[e[0]] for e in expected if e not in found]
             if not missing:
