@@ -27,8 +27,8 @@ import numpy as np
 from dssfn.node.identity import read_identity
 from dssfn.setup import pki
 from dssfn.testing import ring_links
-from dssfn.transports import Tag, memory_network
-from dssfn.transports.grpc import GrpcTransport, Neighbour, Reason, Rules, Terms
+from dssfn.transports import Reason, Tag, memory_network
+from dssfn.transports.grpc import GrpcTransport, Neighbour, Rules, Terms
 
 M, N_NUMBERS = 4, 12_500
 N_BYTES = 8 * N_NUMBERS

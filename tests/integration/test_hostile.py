@@ -28,7 +28,8 @@ import pytest
 
 from dssfn.modelfile import load_network
 from dssfn.network import random_digest
-from dssfn.node.runtime import largest_letter, settled
+from dssfn.node.connect import largest_letter
+from dssfn.node.runtime import settled
 from dssfn.node.spec import load_node
 from dssfn.setup import pki
 from dssfn.transports.grpc import Rules

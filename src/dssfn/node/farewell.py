@@ -21,7 +21,7 @@ from dssfn.errors import (
     TransportError,
 )
 from dssfn.node.runtime import NodeTraining
-from dssfn.transports.grpc import Reason
+from dssfn.transports import Reason
 
 log = logging.getLogger("dssfn.node")
 

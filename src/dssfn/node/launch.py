@@ -22,6 +22,7 @@ from dssfn.federation import Federation
 from dssfn.modelfile import save_network
 from dssfn.network import Network
 from dssfn.node.checkpoint import Checkpoints
+from dssfn.node.connect import connect
 from dssfn.node.farewell import farewell
 from dssfn.node.metrics import serve_metrics
 from dssfn.node.native_log import native_lines
@@ -32,7 +33,7 @@ from dssfn.node.preflight import (
     prepare_out,
     samples_of,
 )
-from dssfn.node.runtime import NodeTraining, connect, settled
+from dssfn.node.runtime import NodeTraining, settled
 from dssfn.node.spec import load_node
 from dssfn.shard import Samples
 from dssfn.training import LayerRecord

@@ -17,8 +17,9 @@ from dssfn.config import Plan
 from dssfn.datasets.chunked import FileSamples
 from dssfn.errors import DataError, InputError
 from dssfn.federation import Federation, split_address
+from dssfn.node.connect import largest_letter, neighbours_of
 from dssfn.node.identity import Identity, read_identity
-from dssfn.node.runtime import largest_letter, neighbours_of, settled
+from dssfn.node.runtime import settled
 from dssfn.node.spec import NodeSpec
 
 REACH = 3.0  # seconds for a neighbour to answer

@@ -21,9 +21,10 @@ from dssfn.transports.base import Tag
 from dssfn.transports.grpc import Neighbour, Rules, Terms
 from dssfn.transports.grpc import exchange_pb2 as pb
 from dssfn.transports.grpc.epochs import RESTARTS, RESTARTS_IN_VAIN
-from dssfn.transports.grpc.reasons import Reason, Refusal, Refused
+from dssfn.transports.grpc.refusals import Refusal, Refused
 from dssfn.transports.grpc.switchboard import CHATTER, Switchboard
 from dssfn.transports.grpc.wire import PROTOCOL, encode_frame
+from dssfn.transports.reasons import Reason
 
 RUN, TAG = 7, Tag(0, 0, 0, (1,))
 DEADLINE = 0.2

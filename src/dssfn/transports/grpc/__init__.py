@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dssfn.transports.grpc.reasons import Reason
 from dssfn.transports.grpc.reception import Terms
-from dssfn.transports.grpc.switchboard import PATIENCE, Neighbour
+from dssfn.transports.grpc.switchboard import Neighbour
 from dssfn.transports.grpc.transport import Credentials, GrpcTransport
 from dssfn.transports.grpc.wire import LARGEST_SIZE, Rules
 
 __all__ = [
     "LARGEST_SIZE",
-    "PATIENCE",
     "Credentials",
     "GrpcTransport",
     "Neighbour",
-    "Reason",
     "Rules",
     "Terms",
 ]

@@ -41,14 +41,14 @@ from dssfn.errors import (
     Regroup,
     TransportError,
 )
-from dssfn.transports.base import Arc, Letters, Tag
+from dssfn.transports.base import WAIT_WHEN_GONE, Account, Arc, Letters, Tag
 from dssfn.transports.grpc import exchange_pb2 as pb
 from dssfn.transports.grpc.epochs import RESTARTS_IN_VAIN, Epochs
-from dssfn.transports.grpc.link import Account, Greeting, Letter, Link, Stream
+from dssfn.transports.grpc.link import Greeting, Letter, Link, Stream
 from dssfn.transports.grpc.pace import Budget, Tally
 from dssfn.transports.grpc.plans import Plans
-from dssfn.transports.grpc.reasons import Reason, Refusal, Refused
 from dssfn.transports.grpc.reception import AnotherPlan, Reception, Terms
+from dssfn.transports.grpc.refusals import Refusal, Refused
 from dssfn.transports.grpc.wire import (
     ITEM,
     PROTOCOL,
@@ -58,13 +58,13 @@ from dssfn.transports.grpc.wire import (
     decode,
     encode_frame,
 )
+from dssfn.transports.reasons import Reason
 
 log = logging.getLogger("dssfn.node")
 
 BEATS = 4  # signs of life within the deadline
 SILENCE = 0.75  # of the deadline; a stream that is silent for longer is dead
 SLOWEST_LINE = 125_000  # bytes in a second; signs of life wait behind long letters
-PATIENCE = 10  # deadlines to wait for a neighbour that is gone
 CHATTER = 64  # envelopes at once that are no new letter; then 32 in every deadline
 COMPLAINTS = 20  # deadlines between two lines about the same wait, at the most
 
@@ -101,7 +101,7 @@ class Switchboard:
     ) -> None:
         self.name = name
         self.deadline = deadline
-        self.patience = PATIENCE * deadline
+        self.patience = WAIT_WHEN_GONE * deadline
         self.have_met = False  # all nodes, as the training knows
         self.is_leaving = False
         self.epochs = Epochs(deadline, terms.members)

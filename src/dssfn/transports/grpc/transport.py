@@ -21,11 +21,12 @@ from dssfn.errors import ProtocolError, TransportError
 from dssfn.transports.grpc.link import Link
 from dssfn.transports.grpc.pace import Budget
 from dssfn.transports.grpc.peer_names import certificate_of_peer, names_of_peer
-from dssfn.transports.grpc.reasons import Reason, Refusal, Refused
 from dssfn.transports.grpc.reception import Terms
+from dssfn.transports.grpc.refusals import Refusal, Refused
 from dssfn.transports.grpc.switchboard import BEATS, Neighbour, Switchboard
 from dssfn.transports.grpc.troubles import DIALLING, likely_cause
 from dssfn.transports.grpc.wire import excerpt
+from dssfn.transports.reasons import Reason
 
 try:
     import grpc
