@@ -11,20 +11,28 @@ from __future__ import annotations
 import math
 import random
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
-import networkx as nx
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.sparse import csgraph
-from scipy.spatial.distance import pdist, squareform
+from numpy.typing import ArrayLike, NDArray
 
 from dssfn._typing import Array, NodeId
 from dssfn.errors import TopologyError
 from dssfn.hints import unknown
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+# networkx and scipy's graphs are imported where they are used: most graphs need
+# neither, and a node that runs has little memory to spare.
+
+Indices: TypeAlias = NDArray[np.intp]
+Bools: TypeAlias = NDArray[np.bool_]
 
 # Rounding stays near 1e-16; `eigvalsh` reads one triangle, so more would mislead it.
 _SYMMETRY_TOL = 1e-12
@@ -96,9 +104,29 @@ class Topology:
         return 1.0 - float(self.eigenvalues[1]) if self.n_nodes > 1 else 1.0
 
     @cached_property
+    def eccentricities(self) -> tuple[int, ...]:
+        """Hops from each node to the one that is farthest from it."""
+        nodes = range(self.n_nodes)
+        neighbours = [self.neighbours(i) for i in nodes]
+        everybody = (1 << self.n_nodes) - 1
+        reached = [1 << i for i in nodes]  # by so many hops: the bits of the nodes
+        found = [0] * self.n_nodes
+        for n_hops in range(1, self.n_nodes):
+            far = [i for i in nodes if reached[i] != everybody]
+            if not far:
+                break
+            wider = reached.copy()
+            for i in far:
+                found[i] = n_hops
+                for j in neighbours[i]:
+                    wider[i] |= reached[j]
+            reached = wider
+        return tuple(found)
+
+    @property
     def diameter(self) -> int:
         """Most hops between any two nodes; 0 for one node."""
-        return int(csgraph.shortest_path(self.H, unweighted=True).max())
+        return max(self.eccentricities)
 
 
 def metropolis(graph_or_adjacency: nx.Graph | ArrayLike) -> Array:
@@ -111,7 +139,7 @@ def metropolis(graph_or_adjacency: nx.Graph | ArrayLike) -> Array:
     >>> metropolis([[0, 1], [1, 0]]).tolist()
     [[0.5, 0.5], [0.5, 0.5]]
     """
-    if isinstance(graph_or_adjacency, nx.Graph):
+    if _is_graph(graph_or_adjacency):
         A = _adjacency(graph_or_adjacency)
     else:
         A = _square("graph_or_adjacency", graph_or_adjacency)
@@ -166,12 +194,27 @@ def from_graph(graph: nx.Graph) -> Topology:
 
     Nodes keep the graph's order; edge weights and parallel edges are ignored.
 
+    >>> import networkx as nx
     >>> from_graph(nx.petersen_graph()).diameter
     2
     """
     rule = "`graph` must be a networkx.Graph (for a mixing matrix use `from_matrix`)"
-    _demand(isinstance(graph, nx.Graph), f"{rule}, got {type(graph).__name__}.")
+    _demand(_is_graph(graph), f"{rule}, got {type(graph).__name__}.")
     return Topology(metropolis(graph), str(graph.name or "graph"))
+
+
+def from_edges(
+    n_nodes: int, edges: Iterable[tuple[NodeId, NodeId]], name: str = "edges"
+) -> Topology:
+    """The graph with these edges, with Metropolis-Hastings weights.
+
+    >>> from_edges(3, [(0, 1), (2, 1)]).edges()
+    [(0, 1), (1, 2)]
+    """
+    A = np.zeros((n_nodes, n_nodes))
+    for i, j in edges:
+        A[i, j] = A[j, i] = 1.0
+    return Topology(metropolis(A), name)
 
 
 def from_matrix(H: ArrayLike) -> Topology:
@@ -223,10 +266,8 @@ def read_edge_list(path: str | Path, n_nodes: int | None = None) -> Topology:
     edges = list(_read_edges(path, n_nodes))
     if n_nodes is None:
         n_nodes = _count_nodes(path, edges)
-    graph = nx.empty_graph(n_nodes)
-    graph.add_edges_from(edges)
     try:
-        return Topology(metropolis(graph), path.stem)
+        return from_edges(n_nodes, edges, path.stem)
     except TopologyError as exc:  # in pieces
         raise TopologyError(f"{path}: {exc}") from exc
 
@@ -313,14 +354,38 @@ def _checked_mixing(H: Array) -> Array:
     _demand(kept, f"{rule} to {sums[i]}. Put the difference on its diagonal.")
     # A tiny entry without its mirror image would be a link that one end alone knows.
     H = (H + H.T) / 2
-    n_parts, part = csgraph.connected_components(H > 0, directed=False)
-    node = int((part == np.bincount(part).argmin()).argmax())
-    rule = f"The graph must be connected, but has {n_parts} components; node {node} is"
-    _demand(n_parts == 1, f"{rule} in one of the smaller. Add an edge between them.")
+    parts = _components(H > 0)
+    smallest = min(parts, key=len)
+    node = min(smallest)
+    rule = f"The graph must be connected, but has {len(parts)} components; node {node}"
+    kept = len(parts) == 1
+    _demand(kept, f"{rule} is in one of the smaller. Add an edge between them.")
     return H
 
 
+def _components(A: Bools) -> list[set[NodeId]]:
+    """The nodes of every connected part of a graph, by their lowest nodes."""
+    left, parts = set(range(len(A))), []
+    while left:
+        part = {min(left)}
+        new = part
+        while new:
+            new = set(np.flatnonzero(A[list(new)].any(axis=0)).tolist()) - part
+            part = part | new
+        parts.append(part)
+        left -= part
+    return parts
+
+
+def _is_graph(value: object) -> TypeGuard[nx.Graph]:
+    # Nobody has a graph of networkx without having imported it.
+    networkx = sys.modules.get("networkx")
+    return networkx is not None and isinstance(value, networkx.Graph)
+
+
 def _adjacency(graph: nx.Graph) -> Array:
+    import networkx as nx
+
     rule = "`graph` must be undirected. Pass `graph.to_undirected()`."
     _demand(not graph.is_directed(), rule)
     _demand(len(graph) > 0, "`graph` must have at least one node, got none.")
@@ -331,57 +396,89 @@ def _adjacency(graph: nx.Graph) -> Array:
     return A
 
 
-def _grid(n_nodes: int, *, periodic: bool = False) -> nx.Graph:
+def _joined(n_nodes: int, pairs: Callable[[Indices, Indices], Bools]) -> Array:
+    """The matrix of 0 and 1 of a graph, from which pairs of nodes it joins."""
+    i = np.arange(n_nodes)
+    A: Array = pairs(i[:, None], i[None, :]).astype(np.float64)
+    np.fill_diagonal(A, 0.0)
+    return A
+
+
+def _grid(n_nodes: int, *, periodic: bool = False) -> Array:
     n_rows = max(r for r in range(1, math.isqrt(n_nodes) + 1) if n_nodes % r == 0)
-    return nx.grid_2d_graph(n_rows, n_nodes // n_rows, periodic=periodic)
+    n_columns = n_nodes // n_rows
+
+    def distance(i: Indices, j: Indices, length: int) -> Indices:
+        apart: Indices = np.abs(i - j)
+        return np.minimum(apart, length - apart) if periodic else apart
+
+    def pairs(i: Indices, j: Indices) -> Bools:
+        rows = distance(i // n_columns, j // n_columns, n_rows)
+        columns = distance(i % n_columns, j % n_columns, n_columns)
+        near: Bools = rows + columns == 1
+        return near
+
+    return _joined(n_nodes, pairs)
 
 
-def _hypercube(n_nodes: int) -> nx.Graph:
+def _hypercube(n_nodes: int) -> Array:
     power = n_nodes.bit_length() - 1
     rule = f"`n_nodes` must be a power of two for a hypercube, got {n_nodes}."
     _demand(n_nodes == 2**power, f"{rule} Near are {2**power} and {2 * 2**power}.")
-    return nx.hypercube_graph(power) if power else nx.empty_graph(1)
+    return _joined(n_nodes, lambda i, j: np.isin(i ^ j, 1 << np.arange(power)))
 
 
-def _circular(n_nodes: int, degree: int | None, seed: int) -> nx.Graph:
+def _circular(n_nodes: int, degree: int | None, seed: int) -> Array:
     most = n_nodes // 2
     sides = min(1, most) if degree is None else _whole("degree", degree, 1, most)
-    return nx.circulant_graph(n_nodes, range(1, sides + 1))
+
+    def pairs(i: Indices, j: Indices) -> Bools:
+        apart = np.abs(i - j)
+        near: Bools = np.minimum(apart, n_nodes - apart) <= sides
+        return near
+
+    return _joined(n_nodes, pairs)
 
 
-def _geometric(n_nodes: int, degree: int | None, seed: int) -> nx.Graph:
+def _geometric(n_nodes: int, degree: int | None, seed: int) -> Array:
+    from scipy.sparse import csgraph
+    from scipy.spatial.distance import pdist, squareform
+
     between = squareform(pdist(np.random.default_rng(seed).random((n_nodes, 2))))
     # The longest edge of the minimum spanning tree is the least radius that connects.
     radius = csgraph.minimum_spanning_tree(between).data.max(initial=0.0)
     if degree is not None:  # the M zeros of the diagonal come first in the order
         n_links = n_nodes * _whole("degree", degree, 1, n_nodes - 1)
         radius = max(radius, np.sort(between, axis=None)[n_nodes + n_links - 1])
-    return nx.from_numpy_array((between <= radius) & ~np.eye(n_nodes, dtype=np.bool_))
+    return _joined(n_nodes, lambda i, j: between <= radius)
 
 
-def _regular(n_nodes: int, degree: int | None, seed: int) -> nx.Graph:
+def _regular(n_nodes: int, degree: int | None, seed: int) -> Array:
+    import networkx as nx
+
     wanted = min(3 + n_nodes % 2, n_nodes - 1) if degree is None else degree
     wanted = _whole("degree", wanted, min(2, n_nodes - 1), n_nodes - 1)
     rule = f"`n_nodes` x `degree` must be even, got {n_nodes} x {wanted}."
     _demand(n_nodes * wanted % 2 == 0, f"{rule} Change either by one.")
     rng, others = random.Random(seed), n_nodes - 1 - wanted
     if others < wanted:  # too dense to draw fast: draw the pairs that are no edges
-        return nx.complement(nx.random_regular_graph(others, n_nodes, seed=rng))
+        drawn = nx.random_regular_graph(others, n_nodes, seed=rng)
+        return _adjacency(nx.complement(drawn))
     while True:
         graph = nx.random_regular_graph(wanted, n_nodes, seed=rng)
         if nx.is_connected(graph):
-            return graph
+            return _adjacency(graph)
 
 
-_FIXED: dict[str, Callable[[int], nx.Graph]] = {
-    "path": nx.path_graph,
-    "star": lambda n_nodes: nx.star_graph(n_nodes - 1),
-    "complete": nx.complete_graph,
+_FIXED: dict[str, Callable[[int], Array]] = {
+    "path": lambda n_nodes: _joined(n_nodes, lambda i, j: np.abs(i - j) == 1),
+    "star": lambda n_nodes: _joined(n_nodes, lambda i, j: (i == 0) | (j == 0)),
+    "complete": lambda n_nodes: _joined(n_nodes, lambda i, j: i != j),
     "grid": _grid,
     "torus": lambda n_nodes: _grid(n_nodes, periodic=True),
     "hypercube": _hypercube,
 }
-_SCALED: dict[str, Callable[[int, int | None, int], nx.Graph]] = {
+_SCALED: dict[str, Callable[[int, int | None, int], Array]] = {
     "circular": _circular,
     "geometric": _geometric,
     "regular": _regular,
