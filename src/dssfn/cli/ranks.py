@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any, NoReturn
 
-import joblib
 import numpy as np
 import typer
 from numpy.typing import NDArray
 
 from dssfn._typing import Array
 from dssfn.cli.outcome import FAILED, INTERRUPTED, WRONG_INPUT, one_line
+from dssfn.cores import n_cores
 from dssfn.errors import AgreementError, DssfnError, InputError
 from dssfn.simulator import spread
 from dssfn.transports.mpi import load_mpi, wait_for
@@ -125,7 +125,7 @@ class Job:
         # 1 if every rank was bound to cores of its own, all ranks here if none was.
         rivals = here.Get_size() * mine.sum() / anyone.sum()
         here.Free()
-        return max(1, int(joblib.cpu_count() / rivals))
+        return max(1, int(n_cores() / rivals))
 
     def total(self, count: int) -> int:
         """The sum over all ranks."""

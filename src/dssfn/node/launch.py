@@ -12,19 +12,18 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import joblib
 import msgspec
 
 from dssfn._atomic import write_atomically
 from dssfn._plain_text import printable
 from dssfn.config import bytes_of
+from dssfn.cores import n_cores
 from dssfn.federation import Federation
 from dssfn.modelfile import save_network
 from dssfn.network import Network
 from dssfn.node.checkpoint import Checkpoints
 from dssfn.node.connect import connect
 from dssfn.node.farewell import farewell
-from dssfn.node.metrics import serve_metrics
 from dssfn.node.native_log import native_lines
 from dssfn.node.preflight import (
     class_counts,
@@ -86,12 +85,15 @@ def launch(node: Path, *, fresh: bool = False) -> tuple[Path, dict[str, Any]]:
             ),
             checkpoints=checkpoints,
             memory=bytes_of(spec.memory) if spec.memory else None,
-            n_threads=spec.threads or joblib.cpu_count(),
+            n_threads=spec.threads or n_cores(),
             start_deadline=spec.start_deadline,
             on_layer=lambda record: _tell(record, plan.n_layers),
         )
         stack.enter_context(farewell(training, node))
-        stack.enter_context(serve_metrics(training, spec.metrics))
+        if spec.metrics is not None:
+            from dssfn.node.metrics import serve_metrics  # a node rarely needs it
+
+            stack.enter_context(serve_metrics(training, spec.metrics))
         network = training.run()
         result = _finish(network, training, out, time.perf_counter() - start)
         log.info("%s has finished: %s", spec.name, result["sha256"])
