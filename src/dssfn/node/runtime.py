@@ -83,9 +83,9 @@ class NodeTraining:
 
     def run(self) -> Network:
         """Train, from the last checkpoint if there is one."""
-        self.furthest, records = self.checkpoints.load(self.plan)
-        self.progress, _ = self.checkpoints.latest(self.plan)
-        self.records = {record.layer: record for record in records}
+        saved = self.checkpoints.load(self.plan)
+        self.furthest, self.progress = saved.furthest, saved.latest
+        self.records = {record.layer: record for record in saved.records}
         if self.furthest:
             log.info("found layers 0 to %d", len(self.furthest.outputs) - 1)
         if self.is_complete:
