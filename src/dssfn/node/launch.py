@@ -26,6 +26,7 @@ from dssfn.node.connect import connect
 from dssfn.node.farewell import farewell
 from dssfn.node.native_log import native_lines
 from dssfn.node.preflight import (
+    check_port,
     class_counts,
     few_samples,
     identity_of,
@@ -61,6 +62,8 @@ def launch(node: Path, *, fresh: bool = False) -> tuple[Path, dict[str, Any]]:
     identity, samples = identity_of(spec), samples_of(spec, plan)
     class_counts(samples)  # a bad value is found before the others wait for this node
     out = prepare_out(spec, plan)
+    if spec.listen is not None:
+        check_port(spec.listen)
     checkpoints = Checkpoints(out / CHECKPOINT_FILE, _belongs_to(federation, samples))
     if fresh:
         checkpoints.forget()

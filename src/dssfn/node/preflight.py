@@ -7,6 +7,7 @@ import socket
 import ssl
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -138,12 +139,16 @@ def examine(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
     def out() -> str:
         return str(prepare_out(spec, plan))
 
+    def port(listen: str) -> str:
+        check_port(listen)
+        return f"{listen} is free"
+
     yield _finding("plan", plan_of)
     yield _finding("certificate", certificate)
     yield from _examine_data(spec, plan)
     yield _finding("out", out)
     if spec.listen is not None:
-        yield _finding("port", lambda: _free_port(spec.listen or ""))
+        yield _finding("port", partial(port, spec.listen))
     yield from _reach_all(spec, federation)
 
 
@@ -154,7 +159,8 @@ def _finding(what: str, check: Callable[[], str]) -> Finding:
         return Finding(what, False, str(exc))
 
 
-def _free_port(listen: str) -> str:
+def check_port(listen: str) -> None:
+    """Whether a node can listen there: nobody else does, and the address is here."""
     host, port = split_address(listen)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as trial:
@@ -164,9 +170,9 @@ def _free_port(listen: str) -> str:
         except OSError as exc:
             raise InputError(
                 f"`listen`: {listen} cannot be opened ({exc.strerror}). Another "
-                "program may use the port, or this machine has no such address."
+                "program may use the port, or this machine has no such address. End "
+                "that program, or choose another address."
             ) from exc
-    return f"{listen} is free"
 
 
 def _reach_all(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:

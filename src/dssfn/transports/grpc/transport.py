@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from dssfn.errors import ProtocolError, TransportError
+from dssfn.errors import PlanError, ProtocolError, TransportError
 from dssfn.transports.grpc.link import Link
 from dssfn.transports.grpc.pace import Budget
 from dssfn.transports.grpc.peer_names import certificate_of_peer, names_of_peer
@@ -154,7 +154,11 @@ class GrpcTransport(Switchboard):
             target=self._loop.run_forever, name="dssfn-streams", daemon=True
         )
         self._thread.start()
-        self._call(self._start())
+        try:
+            self._call(self._start())
+        except BaseException:
+            self._end_loop()
+            raise
 
     def close(self, reason: Reason = Reason.STOPPED) -> None:
         """Say goodbye to all neighbours and end all streams.
@@ -168,9 +172,12 @@ class GrpcTransport(Switchboard):
             self.is_leaving = True
             self._last_words = self.farewell(reason)
             self._call(self._stop())
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-            self._loop.close()
+            self._end_loop()
+
+    def _end_loop(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
 
     def _call(self, work: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
@@ -209,9 +216,10 @@ class GrpcTransport(Switchboard):
         try:
             self.port = server.add_secure_port(listen, credentials)
         except RuntimeError as exc:
-            raise TransportError(
+            raise PlanError(
                 f"`listen`: {listen} cannot be opened. Another program may use the "
-                "port, or this machine has no such address."
+                "port, or this machine has no such address. End that program, or "
+                "choose another address."
             ) from exc
         await server.start()
         self._server = server
