@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dssfn._atomic import check_writable
+from dssfn._atomic import make_writable
 from dssfn.config import Plan
 from dssfn.datasets.chunked import FileSamples
 from dssfn.errors import DataError, InputError
@@ -106,14 +106,8 @@ def prepare_out(spec: NodeSpec, plan: Plan) -> Path:
     folder = Path(spec.out)
     units = sum(plan.inputs_of(layer) for layer in range(plan.n_layers + 1))
     needed = 4 * 8 * (plan.n_outputs * units + 2 * plan.n_features) + 2**20
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        check_writable(folder, n_bytes=4096)
-        free = shutil.disk_usage(folder).free
-    except OSError as exc:
-        raise InputError(
-            f"`out` must be a folder to write to, got `{folder}`: {exc.strerror}."
-        ) from exc
+    make_writable(folder, "out", private=True)
+    free = shutil.disk_usage(folder).free
     if free < needed:
         raise InputError(
             f"`out`: model and checkpoints need {needed / 1e6:.0f} MB in `{folder}`, "

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from dssfn._atomic import write_atomically
+from dssfn._atomic import make_writable, write_atomically
 from dssfn.errors import IdentityError, InputError
 from dssfn.node.verification import USES, PublicKey, checked_kind, what_came
 from dssfn.node_names import check_node_name
@@ -96,15 +96,9 @@ def write_request(name: str, folder: str | Path) -> NewRequest:
                 f"`{file}` must not be there yet: nothing is ever overwritten. Move it "
                 "away, or name another folder with `--out`."
             )
+    make_writable(path, "--out", private=True)
     key = ec.generate_private_key(ec.SECP256R1())
-    try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _write_new(files[0], key_as_pem(key))
-    except OSError as exc:
-        raise InputError(
-            f"`--out` must be a folder that can be written to, got `{path}`: "
-            f"{exc.strerror}. Name another one."
-        ) from exc
+    _write_new(files[0], key_as_pem(key))
     try:
         write_atomically(files[1], _request(name, key))
     except BaseException:  # a key without a request is of no use, and is in the way

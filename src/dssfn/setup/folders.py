@@ -12,10 +12,10 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
-from dssfn._atomic import write_atomically
+from dssfn._atomic import no_empty_folders, write_atomically
 from dssfn.errors import InputError, PlanError
 from dssfn.federation import Federation
 from dssfn.node.spec import NODE_FILE
@@ -98,26 +98,21 @@ def check_folder_name(what: str, name: str) -> None:
 def _new_folder(path: Path) -> Iterator[Path]:
     """A folder to fill, which then appears under its name, or not at all."""
     _check_free(path)
-    parents = [one for one in path.parents if not one.exists()]
-    made = None
-    try:
+    with no_empty_folders(path.parent):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             made = Path(tempfile.mkdtemp(".part", f".{path.name}.", path.parent))
         except OSError as exc:
             raise _unusable(path, exc) from exc
-        yield made
         try:
-            made.replace(path)
-        except OSError as exc:
-            raise _unusable(path, exc) from exc
-    except BaseException:
-        if made is not None:
+            yield made
+            try:
+                made.replace(path)
+            except OSError as exc:
+                raise _unusable(path, exc) from exc
+        except BaseException:
             shutil.rmtree(made, ignore_errors=True)
-        with suppress(OSError):  # not empty
-            for one in parents:
-                one.rmdir()
-        raise
+            raise
 
 
 def _check_free(path: Path) -> None:
