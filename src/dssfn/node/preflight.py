@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import socket
 import ssl
@@ -16,12 +17,15 @@ from numpy.typing import NDArray
 from dssfn._atomic import make_writable
 from dssfn.config import Plan
 from dssfn.datasets.chunked import FileSamples
-from dssfn.errors import DataError, InputError
+from dssfn.errors import DataError, InputError, ProtocolError
 from dssfn.federation import Federation, split_address
 from dssfn.node.connect import largest_letter, neighbours_of
 from dssfn.node.identity import Identity, read_identity
 from dssfn.node.runtime import settled
 from dssfn.node.spec import NodeSpec
+from dssfn.transports.grpc.peer_names import certificate_of_peer
+from dssfn.transports.grpc.refusals import Refusal, Refused
+from dssfn.transports.grpc.troubles import DIALLING
 
 REACH = 3.0  # seconds for a neighbour to answer
 FEW = 10  # samples; with fewer, sums over them say much of each
@@ -127,8 +131,12 @@ def examine(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
             f"{federation.fingerprint()[:16]}, messages up to {largest:.2g} MB"
         )
 
+    identity: Identity | None = None
+
     def certificate() -> str:
-        return f"{spec.name}, valid until {identity_of(spec).expires:%Y-%m-%d}"
+        nonlocal identity
+        identity = identity_of(spec)
+        return f"{spec.name}, valid until {identity.expires:%Y-%m-%d}"
 
     def out() -> str:
         return str(prepare_out(spec, plan))
@@ -143,7 +151,7 @@ def examine(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
     yield _finding("out", out)
     if spec.listen is not None:
         yield _finding("port", partial(port, spec.listen))
-    yield from _reach_all(spec, federation)
+    yield from _reach_all(spec, federation, identity)
 
 
 def _finding(what: str, check: Callable[[], str]) -> Finding:
@@ -169,7 +177,9 @@ def check_port(listen: str) -> None:
             ) from exc
 
 
-def _reach_all(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
+def _reach_all(
+    spec: NodeSpec, federation: Federation, identity: Identity | None
+) -> Iterator[Finding]:
     node = federation.index(spec.name)
     try:
         neighbours = neighbours_of(node, federation, spec.peers)
@@ -179,29 +189,50 @@ def _reach_all(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
     for one in neighbours:
         if one.address is None:
             yield Finding(one.name, None, "dials this node, so it cannot be tried")
+        elif identity is None:
+            text = f"{one.address}: not tried without a certificate of this node's own"
+            yield Finding(one.name, None, text)
         else:
-            yield _reach(spec, one.name, one.address)
+            yield reach(spec, identity, one.name, one.address)
 
 
-def _reach(spec: NodeSpec, name: str, address: str) -> Finding:
-    """Whether a neighbour that is running accepts this node, as far as TLS goes."""
+def reach(spec: NodeSpec, identity: Identity, name: str, address: str) -> Finding:
+    """Whether this node and a neighbour that is running accept each other.
+
+    The neighbour's certificate is judged by the same code as when the node runs.
+    """
+    looked_at = certificate_of_peer(name, address, identity.authorities_pem)
     try:
-        context = ssl.create_default_context(cafile=spec.authorities)
-        context.load_cert_chain(spec.certificate, spec.key)
-        context.set_alpn_protocols(["h2"])
-        with (
-            socket.create_connection(split_address(address), timeout=REACH) as bare,
-            context.wrap_socket(bare, server_hostname=name) as secured,
-        ):
-            secured.settimeout(REACH)
-            # A certificate that is refused shows when something is read.
-            secured.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0")
-            secured.recv(1)
-    except ssl.SSLCertVerificationError as exc:
-        return Finding(name, False, f"{address}: {exc.verify_message}")
-    except ssl.SSLError as exc:
-        return Finding(name, False, f"{address}: TLS failed ({exc.reason})")
-    except (ConnectionError, TimeoutError, OSError) as exc:
-        text = exc.strerror or str(exc) or type(exc).__name__
+        theirs = asyncio.run(asyncio.wait_for(looked_at, REACH))
+        _be_accepted(spec, name, address, theirs)
+    except Refused as exc:
+        return Finding(name, False, str(exc))
+    except (ssl.SSLError, ProtocolError) as exc:
+        why = getattr(exc, "reason", None) or exc
+        return Finding(name, False, f"{address}: TLS failed ({why})")
+    except OSError as exc:
+        text = exc.strerror or str(exc) or f"no answer within {REACH:g} s"
         return Finding(name, None, f"{address}: not reached ({text}); is it running?")
     return Finding(name, True, f"{address}: reached, and its certificate is good")
+
+
+def _be_accepted(spec: NodeSpec, name: str, address: str, theirs: bytes) -> None:
+    """Show this node's certificate to a neighbour, whose own was looked at before."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False  # that one certificate is trusted, and no other
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    context.load_verify_locations(cadata=theirs.decode())
+    context.load_cert_chain(spec.certificate, spec.key)
+    context.set_alpn_protocols(["h2"])
+    with (
+        socket.create_connection(split_address(address), timeout=REACH) as bare,
+        context.wrap_socket(bare, server_hostname=name) as secured,
+    ):
+        secured.settimeout(REACH)
+        # A certificate that is refused shows when something is read.
+        secured.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0")
+        if not secured.recv(1):
+            raise Refused(
+                f"{name} cannot be reached at {address}: {DIALLING['Socket closed']}",
+                Refusal.CERTIFICATE,
+            )
