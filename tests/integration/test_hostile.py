@@ -36,8 +36,8 @@ from dssfn.transports.grpc import Rules
 from dssfn.transports.grpc import exchange_pb2 as pb
 from dssfn.transports.grpc.epochs import RESTARTS
 from dssfn.transports.grpc.link import MOST_AHEAD
+from dssfn.transports.grpc.server import CALLS, MOMENT
 from dssfn.transports.grpc.switchboard import CHATTER
-from dssfn.transports.grpc.transport import CALLS, MOMENT
 from tests.support.false_neighbour import FalseNeighbour
 from tests.support.intruder import Intruder, Words
 from tests.support.lab import Lab, free_port

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from enum import Enum
 
-from dssfn.errors import TransportError
+import grpc
+
+from dssfn.errors import ProtocolError, TransportError
 
 
 class Refusal(Enum):
@@ -31,3 +33,27 @@ class Refused(TransportError):
     def __init__(self, text: str, refusal: Refusal) -> None:
         super().__init__(text)
         self.refusal = refusal
+
+
+# How gRPC carries each of them.
+CODES = {
+    Refusal.NO_NEIGHBOUR: grpc.StatusCode.PERMISSION_DENIED,
+    Refusal.CERTIFICATE: grpc.StatusCode.PERMISSION_DENIED,
+    Refusal.ANOTHER_NAME: grpc.StatusCode.PERMISSION_DENIED,
+    Refusal.ANOTHER_PLAN: grpc.StatusCode.FAILED_PRECONDITION,
+    Refusal.CONNECTED: grpc.StatusCode.UNAVAILABLE,
+    Refusal.TOO_OFTEN: grpc.StatusCode.RESOURCE_EXHAUSTED,
+    Refusal.TOO_MANY: grpc.StatusCode.RESOURCE_EXHAUSTED,
+    Refusal.PROTOCOL: grpc.StatusCode.INVALID_ARGUMENT,
+    Refusal.LATE: grpc.StatusCode.UNAVAILABLE,
+    Refusal.FAULT: grpc.StatusCode.INTERNAL,
+}
+
+
+def refusal_of(exc: Exception) -> Refusal:
+    """The word for an error while somebody called; its text is not told."""
+    if isinstance(exc, Refused):
+        return exc.refusal
+    if isinstance(exc, ProtocolError):
+        return Refusal.PROTOCOL
+    return Refusal.LATE if isinstance(exc, TimeoutError) else Refusal.FAULT
