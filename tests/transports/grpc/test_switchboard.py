@@ -290,7 +290,7 @@ def test_one_that_has_not_heard_the_answer_yet_need_not_start_again(board):
         link, stream = _greet(board, knows=77)
         board.ended(link, stream, "cut")
     assert board.epochs.newest == 0
-    link, stream = _greet(board, knows=board._incarnation)
+    link, stream = _greet(board, knows=board._greetings.incarnation)
     assert _takes(board, link, stream, _letter(value=3.0))
     assert board.exchange(TAG, {}, [(1, 0)])[1, 0] == [3.0]
 
@@ -322,7 +322,7 @@ def test_before_all_have_met_one_that_gave_up_is_waited_for_as_long_as_any(board
 def test_a_greeting_that_is_refused_starts_no_epoch(board):
     _greet(board)
     with pytest.raises(ProtocolError, match="of which 0 were sent"):
-        _greet(board, epoch=3, knows=board._incarnation, received=9)
+        _greet(board, epoch=3, knows=board._greetings.incarnation, received=9)
     board.exchange(TAG, {}, [])
 
 
