@@ -8,31 +8,32 @@ one lie inside (-1, 1) and the disagreement dies out. `Topology` checks this onc
 
 from __future__ import annotations
 
-import math
-import random
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dssfn._typing import Array, NodeId
 from dssfn.errors import TopologyError
+from dssfn.graph_kinds import (
+    FIXED,
+    SCALED,
+    SYNONYMS,
+    adjacency,
+    demand,
+    whole,
+)
+from dssfn.graph_kinds import KINDS as KINDS
 from dssfn.hints import unknown
 
 if TYPE_CHECKING:
     import networkx as nx
-
-# networkx and scipy's graphs are imported where they are used: most graphs need
-# neither, and a node that runs has little memory to spare.
-
-Indices: TypeAlias = NDArray[np.intp]
-Bools: TypeAlias = NDArray[np.bool_]
 
 # Rounding stays near 1e-16; `eigvalsh` reads one triangle, so more would mislead it.
 _SYMMETRY_TOL = 1e-12
@@ -78,7 +79,7 @@ class Topology:
 
     def neighbours(self, node: NodeId) -> tuple[NodeId, ...]:
         """Nodes that share an edge with `node`: sorted, without itself."""
-        node = _whole("node", node, 0, self.n_nodes - 1)
+        node = whole("node", node, 0, self.n_nodes - 1)
         return tuple(j for j in np.flatnonzero(self.H[node]).tolist() if j != node)
 
     def edges(self) -> list[tuple[NodeId, NodeId]]:
@@ -140,12 +141,12 @@ def metropolis(graph_or_adjacency: nx.Graph | ArrayLike) -> Array:
     [[0.5, 0.5], [0.5, 0.5]]
     """
     if _is_graph(graph_or_adjacency):
-        A = _adjacency(graph_or_adjacency)
+        A = adjacency(graph_or_adjacency)
     else:
         A = _square("graph_or_adjacency", graph_or_adjacency)
         kept = np.isin(A, (0, 1)).all() and (A == A.T).all() and not A.trace()
         rule = "`graph_or_adjacency` must be a symmetric matrix of 0 and 1"
-        _demand(bool(kept), f"{rule} with a zero diagonal; for weights pass `W > 0`.")
+        demand(bool(kept), f"{rule} with a zero diagonal; for weights pass `W > 0`.")
     own = 1.0 / (1.0 + A.sum(axis=1))  # (M,) 1 / (1 + deg_i)
     H: Array = A * np.minimum.outer(own, own)
     # The same as 1 less the row's sum, but exact in a regular graph and never zero.
@@ -178,15 +179,15 @@ def build_topology(
     8
     """
     if kind not in KINDS:
-        raise TopologyError(unknown("kind", kind, KINDS, _SYNONYMS))
-    n_nodes, seed = _whole("n_nodes", n_nodes, 1), _whole("seed", seed, 0)
-    takers = f"it is for {', '.join(_SCALED)} with two nodes or more"
+        raise TopologyError(unknown("kind", kind, KINDS, SYNONYMS))
+    n_nodes, seed = whole("n_nodes", n_nodes, 1), whole("seed", seed, 0)
+    takers = f"it is for {', '.join(SCALED)} with two nodes or more"
     rule = f"`degree` must be left out for {kind} with {n_nodes=}, got {degree!r}"
-    _demand(degree is None or (kind in _SCALED and n_nodes > 1), f"{rule}: {takers}.")
-    if kind in _FIXED:
-        return Topology(metropolis(_FIXED[kind](n_nodes)), kind)
+    demand(degree is None or (kind in SCALED and n_nodes > 1), f"{rule}: {takers}.")
+    if kind in FIXED:
+        return Topology(metropolis(FIXED[kind](n_nodes)), kind)
     name = kind if degree is None else f"{kind}(degree={degree})"
-    return Topology(metropolis(_SCALED[kind](n_nodes, degree, seed)), name)
+    return Topology(metropolis(SCALED[kind](n_nodes, degree, seed)), name)
 
 
 def from_graph(graph: nx.Graph) -> Topology:
@@ -199,7 +200,7 @@ def from_graph(graph: nx.Graph) -> Topology:
     2
     """
     rule = "`graph` must be a networkx.Graph (for a mixing matrix use `from_matrix`)"
-    _demand(_is_graph(graph), f"{rule}, got {type(graph).__name__}.")
+    demand(_is_graph(graph), f"{rule}, got {type(graph).__name__}.")
     return Topology(metropolis(graph), str(graph.name or "graph"))
 
 
@@ -242,7 +243,7 @@ def read_matrix(path: str | Path, n_nodes: int | None = None) -> Topology:
         raise TopologyError(f"{path}: {exc}") from exc
     rule = f"{path}: `H` must have one row for each of `n_nodes`={n_nodes} nodes"
     kept = n_nodes in (None, topology.n_nodes)
-    _demand(kept, f"{rule}, got {topology.n_nodes}.")
+    demand(kept, f"{rule}, got {topology.n_nodes}.")
     return topology
 
 
@@ -262,7 +263,7 @@ def read_edge_list(path: str | Path, n_nodes: int | None = None) -> Topology:
     """
     path = Path(path)
     if n_nodes is not None:
-        n_nodes = _whole("n_nodes", n_nodes, 1)
+        n_nodes = whole("n_nodes", n_nodes, 1)
     edges = list(_read_edges(path, n_nodes))
     if n_nodes is None:
         n_nodes = _count_nodes(path, edges)
@@ -290,33 +291,19 @@ def _read_edges(path: Path, n_nodes: int | None) -> Iterator[tuple[NodeId, NodeI
         if n_nodes is not None:
             rule = f"lie in 0..{n_nodes - 1} (`n_nodes`)"
         known = min(i, j) >= 0 and (n_nodes is None or max(i, j) < n_nodes)
-        _demand(known, f"Nodes must {rule}, {came}")
-        _demand(i != j, f"An edge must join two different nodes, {came}")
+        demand(known, f"Nodes must {rule}, {came}")
+        demand(i != j, f"An edge must join two different nodes, {came}")
         yield i, j
 
 
 def _count_nodes(path: Path, edges: Iterable[tuple[NodeId, NodeId]]) -> int:
     """How many nodes the edges have; before memory is taken for them."""
     nodes = {node for edge in edges for node in edge}
-    _demand(bool(nodes), f"{path}: a graph must have at least one edge, got none.")
+    demand(bool(nodes), f"{path}: a graph must have at least one edge, got none.")
     gap = next(node for node in range(len(nodes) + 1) if node not in nodes)
     rule = f"{path}: nodes must be numbered from 0 without a gap"
-    _demand(gap == len(nodes), f"{rule}, but no edge has node {gap}.")
+    demand(gap == len(nodes), f"{rule}, but no edge has node {gap}.")
     return len(nodes)
-
-
-def _demand(kept: bool, message: str) -> None:
-    if not kept:
-        raise TopologyError(message)
-
-
-def _whole(name: str, value: object, low: int, high: int | None = None) -> int:
-    if not isinstance(value, int | np.integer) or isinstance(value, bool):
-        raise TopologyError(f"`{name}` must be a whole number, got {value!r}.")
-    bounds = f"be at least {low}" if high is None else f"lie in {low}..{high}"
-    kept = low <= value and (high is None or value <= high)
-    _demand(bool(kept), f"`{name}` must {bounds}, got {value}.")
-    return int(value)
 
 
 def _square(name: str, value: object) -> Array:
@@ -326,9 +313,9 @@ def _square(name: str, value: object) -> Array:
     except ValueError as exc:  # rows of different lengths
         raise TopologyError(f"`{name}` must be square, got ragged rows.") from exc
     rule = f"`{name}` must be a dense array of real numbers, got {type(value).__name__}"
-    _demand(raw.dtype.kind in "biuf", f"{rule} of {raw.dtype}.")
+    demand(raw.dtype.kind in "biuf", f"{rule} of {raw.dtype}.")
     square = raw.ndim == 2 and raw.shape[0] == raw.shape[1] > 0
-    _demand(square, f"`{name}` must be square and not empty, got shape {raw.shape}.")
+    demand(square, f"`{name}` must be square and not empty, got shape {raw.shape}.")
     return raw.astype(np.float64)
 
 
@@ -336,22 +323,22 @@ def _checked_mixing(H: Array) -> Array:
     """Exactly symmetric copy of an `H` that keeps every rule."""
     i, j = divmod(int(np.isfinite(H).argmin()), len(H))
     rule = f"`H` must be finite, but H[{i}, {j}] is {H[i, j]}."
-    _demand(bool(np.isfinite(H[i, j])), f"{rule} Put 0 where there is no edge.")
+    demand(bool(np.isfinite(H[i, j])), f"{rule} Put 0 where there is no edge.")
     i, j = divmod(int(H.argmin()), len(H))
     rule = f"`H` must not be negative, but H[{i}, {j}] is {H[i, j]}."
-    _demand(H[i, j] >= 0, f"{rule} Weights are shares of a mean.")
+    demand(H[i, j] >= 0, f"{rule} Weights are shares of a mean.")
     i, j = divmod(int(np.abs(H - H.T).argmax()), len(H))
     rule = f"`H` must be symmetric to {_SYMMETRY_TOL:g}, but H[{i}, {j}] is"
     pair = f"{H[i, j]} and H[{j}, {i}] is {H[j, i]}. `metropolis` gives such weights."
-    _demand(abs(H[i, j] - H[j, i]) <= _SYMMETRY_TOL, f"{rule} {pair}")
+    demand(abs(H[i, j] - H[j, i]) <= _SYMMETRY_TOL, f"{rule} {pair}")
     i = int(H.diagonal().argmin())
     rule = f"`H` must have a positive diagonal, but H[{i}, {i}] is 0."
-    _demand(H[i, i] > 0, f"{rule} `(H + I) / 2` would give each node a share.")
+    demand(H[i, i] > 0, f"{rule} `(H + I) / 2` would give each node a share.")
     sums = H.sum(axis=1)
     i = int(np.abs(sums - 1).argmax())
     rule = f"`H` must have rows that sum to 1 within {_ROW_SUM_TOL:g}, but row {i} sums"
     kept = bool(abs(sums[i] - 1) <= _ROW_SUM_TOL)
-    _demand(kept, f"{rule} to {sums[i]}. Put the difference on its diagonal.")
+    demand(kept, f"{rule} to {sums[i]}. Put the difference on its diagonal.")
     # A tiny entry without its mirror image would be a link that one end alone knows.
     H = (H + H.T) / 2
     parts = _components(H > 0)
@@ -359,11 +346,11 @@ def _checked_mixing(H: Array) -> Array:
     node = min(smallest)
     rule = f"The graph must be connected, but has {len(parts)} components; node {node}"
     kept = len(parts) == 1
-    _demand(kept, f"{rule} is in one of the smaller. Add an edge between them.")
+    demand(kept, f"{rule} is in one of the smaller. Add an edge between them.")
     return H
 
 
-def _components(A: Bools) -> list[set[NodeId]]:
+def _components(A: NDArray[np.bool_]) -> list[set[NodeId]]:
     """The nodes of every connected part of a graph, by their lowest nodes."""
     left, parts = set(range(len(A))), []
     while left:
@@ -381,114 +368,3 @@ def _is_graph(value: object) -> TypeGuard[nx.Graph]:
     # Nobody has a graph of networkx without having imported it.
     networkx = sys.modules.get("networkx")
     return networkx is not None and isinstance(value, networkx.Graph)
-
-
-def _adjacency(graph: nx.Graph) -> Array:
-    import networkx as nx
-
-    rule = "`graph` must be undirected. Pass `graph.to_undirected()`."
-    _demand(not graph.is_directed(), rule)
-    _demand(len(graph) > 0, "`graph` must have at least one node, got none.")
-    loop = next((repr(node) for node, _ in nx.selfloop_edges(graph)), "")
-    rule = "`graph` must have no self-loops, but node"
-    _demand(not loop, f"{rule} {loop} is joined to itself. Remove that edge.")
-    A: Array = np.sign(nx.to_numpy_array(graph, weight=None))  # parallel edges once
-    return A
-
-
-def _joined(n_nodes: int, pairs: Callable[[Indices, Indices], Bools]) -> Array:
-    """The matrix of 0 and 1 of a graph, from which pairs of nodes it joins."""
-    i = np.arange(n_nodes)
-    A: Array = pairs(i[:, None], i[None, :]).astype(np.float64)
-    np.fill_diagonal(A, 0.0)
-    return A
-
-
-def _grid(n_nodes: int, *, periodic: bool = False) -> Array:
-    n_rows = max(r for r in range(1, math.isqrt(n_nodes) + 1) if n_nodes % r == 0)
-    n_columns = n_nodes // n_rows
-
-    def distance(i: Indices, j: Indices, length: int) -> Indices:
-        apart: Indices = np.abs(i - j)
-        return np.minimum(apart, length - apart) if periodic else apart
-
-    def pairs(i: Indices, j: Indices) -> Bools:
-        rows = distance(i // n_columns, j // n_columns, n_rows)
-        columns = distance(i % n_columns, j % n_columns, n_columns)
-        near: Bools = rows + columns == 1
-        return near
-
-    return _joined(n_nodes, pairs)
-
-
-def _hypercube(n_nodes: int) -> Array:
-    power = n_nodes.bit_length() - 1
-    rule = f"`n_nodes` must be a power of two for a hypercube, got {n_nodes}."
-    _demand(n_nodes == 2**power, f"{rule} Near are {2**power} and {2 * 2**power}.")
-    return _joined(n_nodes, lambda i, j: np.isin(i ^ j, 1 << np.arange(power)))
-
-
-def _circular(n_nodes: int, degree: int | None, seed: int) -> Array:
-    most = n_nodes // 2
-    sides = min(1, most) if degree is None else _whole("degree", degree, 1, most)
-
-    def pairs(i: Indices, j: Indices) -> Bools:
-        apart = np.abs(i - j)
-        near: Bools = np.minimum(apart, n_nodes - apart) <= sides
-        return near
-
-    return _joined(n_nodes, pairs)
-
-
-def _geometric(n_nodes: int, degree: int | None, seed: int) -> Array:
-    from scipy.sparse import csgraph
-    from scipy.spatial.distance import pdist, squareform
-
-    between = squareform(pdist(np.random.default_rng(seed).random((n_nodes, 2))))
-    # The longest edge of the minimum spanning tree is the least radius that connects.
-    radius = csgraph.minimum_spanning_tree(between).data.max(initial=0.0)
-    if degree is not None:  # the M zeros of the diagonal come first in the order
-        n_links = n_nodes * _whole("degree", degree, 1, n_nodes - 1)
-        radius = max(radius, np.sort(between, axis=None)[n_nodes + n_links - 1])
-    return _joined(n_nodes, lambda i, j: between <= radius)
-
-
-def _regular(n_nodes: int, degree: int | None, seed: int) -> Array:
-    import networkx as nx
-
-    wanted = min(3 + n_nodes % 2, n_nodes - 1) if degree is None else degree
-    wanted = _whole("degree", wanted, min(2, n_nodes - 1), n_nodes - 1)
-    rule = f"`n_nodes` x `degree` must be even, got {n_nodes} x {wanted}."
-    _demand(n_nodes * wanted % 2 == 0, f"{rule} Change either by one.")
-    rng, others = random.Random(seed), n_nodes - 1 - wanted
-    if others < wanted:  # too dense to draw fast: draw the pairs that are no edges
-        drawn = nx.random_regular_graph(others, n_nodes, seed=rng)
-        return _adjacency(nx.complement(drawn))
-    while True:
-        graph = nx.random_regular_graph(wanted, n_nodes, seed=rng)
-        if nx.is_connected(graph):
-            return _adjacency(graph)
-
-
-_FIXED: dict[str, Callable[[int], Array]] = {
-    "path": lambda n_nodes: _joined(n_nodes, lambda i, j: np.abs(i - j) == 1),
-    "star": lambda n_nodes: _joined(n_nodes, lambda i, j: (i == 0) | (j == 0)),
-    "complete": lambda n_nodes: _joined(n_nodes, lambda i, j: i != j),
-    "grid": _grid,
-    "torus": lambda n_nodes: _grid(n_nodes, periodic=True),
-    "hypercube": _hypercube,
-}
-_SCALED: dict[str, Callable[[int, int | None, int], Array]] = {
-    "circular": _circular,
-    "geometric": _geometric,
-    "regular": _regular,
-}
-_RING = "`circular` with degree=1, its default"
-_SYNONYMS = {
-    **dict.fromkeys(("ring", "circle", "cycle"), _RING),
-    **dict.fromkeys(("line", "chain"), "`path`"),
-    **dict.fromkeys(("full", "clique", "fully-connected"), "`complete`"),
-}
-"""What others call our kinds of graphs, and how to ask for them here."""
-KINDS: tuple[str, ...] = (*_SCALED, *_FIXED)
-"""What `build_topology` can build."""
