@@ -128,6 +128,7 @@ Delete the key if there is one: it is accepted until its certificate ends.
 
 def _tell_signed(signed: SignedRequest, name: str) -> None:
     from dssfn.certificate_names import listed
+    from dssfn.setup.certificate_request import in_groups
 
     kept = "\n    ".join(str(path) for path in signed.kept)
     wishes = listed(signed.not_given)
@@ -141,12 +142,3 @@ def _tell_signed(signed: SignedRequest, name: str) -> None:
         kept=_KEPT.format(kept=kept) if kept else "",
     )
     show_lines(text)
-
-
-def in_groups(digits: str) -> str:
-    """A fingerprint that can be read out.
-
-    >>> in_groups("0123456789ab")
-    '0123 4567 89ab'
-    """
-    return " ".join(digits[k : k + 4] for k in range(0, len(digits), 4))

@@ -65,6 +65,15 @@ def fingerprint(public_key: PublicKey) -> str:
     return hashlib.sha256(der).hexdigest()
 
 
+def in_groups(digits: str) -> str:
+    """A fingerprint that can be read out.
+
+    >>> in_groups("0123456789ab")
+    '0123 4567 89ab'
+    """
+    return " ".join(digits[k : k + 4] for k in range(0, len(digits), 4))
+
+
 # --- at the node ------------------------------------------------------------------
 
 
