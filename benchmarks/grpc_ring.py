@@ -24,10 +24,11 @@ from pathlib import Path
 
 import numpy as np
 
-from dssfn.node import pki
+from dssfn.node.identity import read_identity
+from dssfn.setup import pki
 from dssfn.testing import ring_links
-from dssfn.transports import Tag, memory_network
-from dssfn.transports.grpc import GrpcTransport, Neighbour, Reason, Rules, Terms
+from dssfn.transports import Reason, Tag, memory_network
+from dssfn.transports.grpc import GrpcTransport, Neighbour, Rules, Terms
 
 M, N_NUMBERS = 4, 12_500
 N_BYTES = 8 * N_NUMBERS
@@ -117,7 +118,7 @@ def _grpc(
     folder: Path, ports: list[int], me: int
 ) -> tuple[Callable[[], object], GrpcTransport]:
     files = [folder / f"n{me}.crt", folder / f"n{me}.key"]
-    identity = pki.read_identity(*files, folder / "ca.crt", f"n{me}")
+    identity = read_identity(*files, folder / "ca.crt", f"n{me}")
     neighbours = [
         Neighbour(j, f"n{j}", f"127.0.0.1:{ports[j]}" if j < me else None)
         for j in _neighbours(me)

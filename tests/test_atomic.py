@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from dssfn._atomic import check_writable
+from dssfn._atomic import make_writable, no_empty_folders
 from dssfn.cli.outfolder import out_folder
+from dssfn.errors import InputError
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def victim(tmp_path):
 def test_a_probe_follows_no_link(victim):
     folder = victim.parent / "out"
     before = set(folder.iterdir())
-    check_writable(folder)
+    make_writable(folder, "out")
     with out_folder(folder):
         pass
     assert victim.read_text() == "precious"
@@ -40,13 +41,43 @@ def test_a_probe_has_a_name_that_nobody_can_foresee(tmp_path, monkeypatch):
         return real(path, flags, *args, **options)
 
     monkeypatch.setattr("os.open", spy)
-    check_writable(tmp_path)
-    check_writable(tmp_path)
+    make_writable(tmp_path, "out")
+    make_writable(tmp_path, "out")
     (first, flags), (second, _) = opened
     assert first != second
     assert flags & os.O_EXCL
 
 
-def test_a_folder_that_cannot_be_written_is_an_os_error(tmp_path):
-    with pytest.raises(OSError, match="No such file"):
-        check_writable(tmp_path / "none")
+def test_a_folder_that_cannot_be_made_is_named_with_its_setting(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match=r"`out` must be a folder.*Not a directory"):
+        make_writable(tmp_path / "file" / "out", "out")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(InputError, match="`out` must be a folder"):
+        make_writable(tmp_path, "out")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes are a POSIX matter")
+def test_a_private_folder_is_for_its_owner_alone(tmp_path):
+    make_writable(tmp_path / "out", "out", private=True)
+    assert (tmp_path / "out").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("kept", [[], ["one"]])
+def test_a_failure_leaves_no_empty_folder_and_removes_no_full_one(tmp_path, kept):
+    path = tmp_path / "a" / "b"
+
+    def fail():
+        path.mkdir(parents=True)
+        for name in kept:
+            (path / name).touch()
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError), no_empty_folders(path):
+        fail()
+    assert [one.name for one in tmp_path.rglob("one")] == kept
+    assert (tmp_path / "a").exists() == bool(kept)

@@ -18,8 +18,8 @@ from dssfn.federation import (
     split_address,
 )
 from dssfn.node.spec import load_node
-from dssfn.node.texts import node_text, plan_text
 from dssfn.registry import AVERAGING, SOLVERS
+from dssfn.setup.texts import node_text, plan_text
 from tests.support.tight_memory import needs_rlimit, refusal
 
 replace = msgspec.structs.replace

@@ -6,8 +6,8 @@ import pytest
 
 from dssfn.errors import PlanError
 from dssfn.federation import Member
-from dssfn.node.pki import issue, make_authority
 from dssfn.node_names import check_node_name, is_node_name
+from dssfn.setup.pki import issue, make_authority
 
 GOOD = ["a", "north", "n0", "a-b", "a.b", "node.north.example.org", "a" * 63]
 BAD = [

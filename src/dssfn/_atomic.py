@@ -1,10 +1,16 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and folders that can hold them."""
 
 from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from dssfn.errors import InputError
+
+_PROBE = 4096  # bytes; a full disk may still have room for a name
 
 
 def write_atomically(path: Path, content: bytes, *, private: bool = False) -> None:
@@ -31,18 +37,60 @@ def write_atomically(path: Path, content: bytes, *, private: bool = False) -> No
         raise
 
 
-def check_writable(folder: Path, *, n_bytes: int = 0) -> None:
-    """Write a file in a folder and remove it; an `OSError` says why it cannot be done.
+def make_writable(folder: Path, what: str, *, private: bool = False) -> None:
+    """Make a folder if there is none, and make sure that files can be written there.
+
+    Parameters
+    ----------
+    folder : Path
+    what : str
+        The setting or option that names the folder, for the error.
+    private : bool
+        Whether a new folder is for its owner alone.
+
+    Raises
+    ------
+    InputError
+        If the folder cannot be made, or a file cannot be written there.
+    """
+    try:
+        folder.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
+        _write_probe(folder)
+    except OSError as exc:
+        raise InputError(
+            f"`{what}` must be a folder to write to, got `{folder}`: {exc.strerror}. "
+            "Name another one."
+        ) from exc
+
+
+def _write_probe(folder: Path) -> None:
+    """Write a file and remove it.
 
     Its name is new and cannot be foreseen, so that nobody who may write there too can
     put a link in its place.
     """
     descriptor, name = tempfile.mkstemp(prefix=".dssfn-probe-", dir=folder)
     try:
-        os.write(descriptor, bytes(n_bytes))
+        os.write(descriptor, bytes(_PROBE))
     finally:
         os.close(descriptor)
         Path(name).unlink()
+
+
+@contextmanager
+def no_empty_folders(path: Path) -> Iterator[None]:
+    """If what follows fails, remove the folders that it has made on the way to a path.
+
+    Those that hold something stay.
+    """
+    missing = [one for one in (path, *path.parents) if not one.exists()]
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):  # not empty, or never made
+            for one in missing:
+                one.rmdir()
+        raise
 
 
 def _sync_folder(folder: Path) -> None:

@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import networkx as nx
 
 from dssfn._typing import NodeId
 from dssfn.config import Plan
 from dssfn.errors import PlanError
 from dssfn.hints import did_you_mean
 from dssfn.node_names import check_node_name
-from dssfn.topology import Topology, build_topology, from_graph
+from dssfn.topology import Topology, build_topology, from_edges
 
 NO_SETTING = "(no such setting)"
 
@@ -135,10 +134,8 @@ def _topology(graph: Graph, names: tuple[str, ...]) -> Topology:
     if graph.edges is None:
         assert graph.kind is not None
         return build_topology(graph.kind, len(names), degree=graph.degree)
-    edges = nx.Graph(name="edges")
-    edges.add_nodes_from(range(len(names)))
-    edges.add_edges_from((names.index(a), names.index(b)) for a, b in graph.edges)
-    return from_graph(edges)
+    edges = ((names.index(a), names.index(b)) for a, b in graph.edges)
+    return from_edges(len(names), edges)
 
 
 def _differences(field: str, mine: Any, theirs: Any) -> Iterator[tuple[str, Any, Any]]:

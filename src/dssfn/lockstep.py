@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Generic, Self, TypeAlias, TypeVar
 
-import joblib
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from dssfn._typing import Array
+from dssfn.cores import n_cores as usable_cores
 from dssfn.programs import Agreed, Message, Program
 
 Result = TypeVar("Result")
@@ -113,7 +113,7 @@ class Workers:
     """
 
     def __init__(self, n_nodes: int, n_cores: int | None = None) -> None:
-        n_cores = n_cores or joblib.cpu_count()
+        n_cores = n_cores or usable_cores()
         self._n_threads = min(n_nodes, n_cores)
         self.threads_per_node = max(1, n_cores // n_nodes)
 

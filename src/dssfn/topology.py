@@ -8,23 +8,32 @@ one lie inside (-1, 1) and the disagreement dies out. `Topology` checks this onc
 
 from __future__ import annotations
 
-import math
-import random
 import re
-from collections.abc import Callable, Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeGuard
 
-import networkx as nx
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.sparse import csgraph
-from scipy.spatial.distance import pdist, squareform
+from numpy.typing import ArrayLike, NDArray
 
 from dssfn._typing import Array, NodeId
 from dssfn.errors import TopologyError
+from dssfn.graph_kinds import (
+    FIXED,
+    SCALED,
+    SYNONYMS,
+    adjacency,
+    demand,
+    whole,
+)
+from dssfn.graph_kinds import KINDS as KINDS
 from dssfn.hints import unknown
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 # Rounding stays near 1e-16; `eigvalsh` reads one triangle, so more would mislead it.
 _SYMMETRY_TOL = 1e-12
@@ -70,7 +79,7 @@ class Topology:
 
     def neighbours(self, node: NodeId) -> tuple[NodeId, ...]:
         """Nodes that share an edge with `node`: sorted, without itself."""
-        node = _whole("node", node, 0, self.n_nodes - 1)
+        node = whole("node", node, 0, self.n_nodes - 1)
         return tuple(j for j in np.flatnonzero(self.H[node]).tolist() if j != node)
 
     def edges(self) -> list[tuple[NodeId, NodeId]]:
@@ -96,9 +105,29 @@ class Topology:
         return 1.0 - float(self.eigenvalues[1]) if self.n_nodes > 1 else 1.0
 
     @cached_property
+    def eccentricities(self) -> tuple[int, ...]:
+        """Hops from each node to the one that is farthest from it."""
+        nodes = range(self.n_nodes)
+        neighbours = [self.neighbours(i) for i in nodes]
+        everybody = (1 << self.n_nodes) - 1
+        reached = [1 << i for i in nodes]  # by so many hops: the bits of the nodes
+        found = [0] * self.n_nodes
+        for n_hops in range(1, self.n_nodes):
+            far = [i for i in nodes if reached[i] != everybody]
+            if not far:
+                break
+            wider = reached.copy()
+            for i in far:
+                found[i] = n_hops
+                for j in neighbours[i]:
+                    wider[i] |= reached[j]
+            reached = wider
+        return tuple(found)
+
+    @property
     def diameter(self) -> int:
         """Most hops between any two nodes; 0 for one node."""
-        return int(csgraph.shortest_path(self.H, unweighted=True).max())
+        return max(self.eccentricities)
 
 
 def metropolis(graph_or_adjacency: nx.Graph | ArrayLike) -> Array:
@@ -111,13 +140,13 @@ def metropolis(graph_or_adjacency: nx.Graph | ArrayLike) -> Array:
     >>> metropolis([[0, 1], [1, 0]]).tolist()
     [[0.5, 0.5], [0.5, 0.5]]
     """
-    if isinstance(graph_or_adjacency, nx.Graph):
-        A = _adjacency(graph_or_adjacency)
+    if _is_graph(graph_or_adjacency):
+        A = adjacency(graph_or_adjacency)
     else:
         A = _square("graph_or_adjacency", graph_or_adjacency)
         kept = np.isin(A, (0, 1)).all() and (A == A.T).all() and not A.trace()
         rule = "`graph_or_adjacency` must be a symmetric matrix of 0 and 1"
-        _demand(bool(kept), f"{rule} with a zero diagonal; for weights pass `W > 0`.")
+        demand(bool(kept), f"{rule} with a zero diagonal; for weights pass `W > 0`.")
     own = 1.0 / (1.0 + A.sum(axis=1))  # (M,) 1 / (1 + deg_i)
     H: Array = A * np.minimum.outer(own, own)
     # The same as 1 less the row's sum, but exact in a regular graph and never zero.
@@ -150,15 +179,15 @@ def build_topology(
     8
     """
     if kind not in KINDS:
-        raise TopologyError(unknown("kind", kind, KINDS, _SYNONYMS))
-    n_nodes, seed = _whole("n_nodes", n_nodes, 1), _whole("seed", seed, 0)
-    takers = f"it is for {', '.join(_SCALED)} with two nodes or more"
+        raise TopologyError(unknown("kind", kind, KINDS, SYNONYMS))
+    n_nodes, seed = whole("n_nodes", n_nodes, 1), whole("seed", seed, 0)
+    takers = f"it is for {', '.join(SCALED)} with two nodes or more"
     rule = f"`degree` must be left out for {kind} with {n_nodes=}, got {degree!r}"
-    _demand(degree is None or (kind in _SCALED and n_nodes > 1), f"{rule}: {takers}.")
-    if kind in _FIXED:
-        return Topology(metropolis(_FIXED[kind](n_nodes)), kind)
+    demand(degree is None or (kind in SCALED and n_nodes > 1), f"{rule}: {takers}.")
+    if kind in FIXED:
+        return Topology(metropolis(FIXED[kind](n_nodes)), kind)
     name = kind if degree is None else f"{kind}(degree={degree})"
-    return Topology(metropolis(_SCALED[kind](n_nodes, degree, seed)), name)
+    return Topology(metropolis(SCALED[kind](n_nodes, degree, seed)), name)
 
 
 def from_graph(graph: nx.Graph) -> Topology:
@@ -166,12 +195,27 @@ def from_graph(graph: nx.Graph) -> Topology:
 
     Nodes keep the graph's order; edge weights and parallel edges are ignored.
 
+    >>> import networkx as nx
     >>> from_graph(nx.petersen_graph()).diameter
     2
     """
     rule = "`graph` must be a networkx.Graph (for a mixing matrix use `from_matrix`)"
-    _demand(isinstance(graph, nx.Graph), f"{rule}, got {type(graph).__name__}.")
+    demand(_is_graph(graph), f"{rule}, got {type(graph).__name__}.")
     return Topology(metropolis(graph), str(graph.name or "graph"))
+
+
+def from_edges(
+    n_nodes: int, edges: Iterable[tuple[NodeId, NodeId]], name: str = "edges"
+) -> Topology:
+    """The graph with these edges, with Metropolis-Hastings weights.
+
+    >>> from_edges(3, [(0, 1), (2, 1)]).edges()
+    [(0, 1), (1, 2)]
+    """
+    A = np.zeros((n_nodes, n_nodes))
+    for i, j in edges:
+        A[i, j] = A[j, i] = 1.0
+    return Topology(metropolis(A), name)
 
 
 def from_matrix(H: ArrayLike) -> Topology:
@@ -199,7 +243,7 @@ def read_matrix(path: str | Path, n_nodes: int | None = None) -> Topology:
         raise TopologyError(f"{path}: {exc}") from exc
     rule = f"{path}: `H` must have one row for each of `n_nodes`={n_nodes} nodes"
     kept = n_nodes in (None, topology.n_nodes)
-    _demand(kept, f"{rule}, got {topology.n_nodes}.")
+    demand(kept, f"{rule}, got {topology.n_nodes}.")
     return topology
 
 
@@ -219,14 +263,12 @@ def read_edge_list(path: str | Path, n_nodes: int | None = None) -> Topology:
     """
     path = Path(path)
     if n_nodes is not None:
-        n_nodes = _whole("n_nodes", n_nodes, 1)
+        n_nodes = whole("n_nodes", n_nodes, 1)
     edges = list(_read_edges(path, n_nodes))
     if n_nodes is None:
         n_nodes = _count_nodes(path, edges)
-    graph = nx.empty_graph(n_nodes)
-    graph.add_edges_from(edges)
     try:
-        return Topology(metropolis(graph), path.stem)
+        return from_edges(n_nodes, edges, path.stem)
     except TopologyError as exc:  # in pieces
         raise TopologyError(f"{path}: {exc}") from exc
 
@@ -249,33 +291,19 @@ def _read_edges(path: Path, n_nodes: int | None) -> Iterator[tuple[NodeId, NodeI
         if n_nodes is not None:
             rule = f"lie in 0..{n_nodes - 1} (`n_nodes`)"
         known = min(i, j) >= 0 and (n_nodes is None or max(i, j) < n_nodes)
-        _demand(known, f"Nodes must {rule}, {came}")
-        _demand(i != j, f"An edge must join two different nodes, {came}")
+        demand(known, f"Nodes must {rule}, {came}")
+        demand(i != j, f"An edge must join two different nodes, {came}")
         yield i, j
 
 
 def _count_nodes(path: Path, edges: Iterable[tuple[NodeId, NodeId]]) -> int:
     """How many nodes the edges have; before memory is taken for them."""
     nodes = {node for edge in edges for node in edge}
-    _demand(bool(nodes), f"{path}: a graph must have at least one edge, got none.")
+    demand(bool(nodes), f"{path}: a graph must have at least one edge, got none.")
     gap = next(node for node in range(len(nodes) + 1) if node not in nodes)
     rule = f"{path}: nodes must be numbered from 0 without a gap"
-    _demand(gap == len(nodes), f"{rule}, but no edge has node {gap}.")
+    demand(gap == len(nodes), f"{rule}, but no edge has node {gap}.")
     return len(nodes)
-
-
-def _demand(kept: bool, message: str) -> None:
-    if not kept:
-        raise TopologyError(message)
-
-
-def _whole(name: str, value: object, low: int, high: int | None = None) -> int:
-    if not isinstance(value, int | np.integer) or isinstance(value, bool):
-        raise TopologyError(f"`{name}` must be a whole number, got {value!r}.")
-    bounds = f"be at least {low}" if high is None else f"lie in {low}..{high}"
-    kept = low <= value and (high is None or value <= high)
-    _demand(bool(kept), f"`{name}` must {bounds}, got {value}.")
-    return int(value)
 
 
 def _square(name: str, value: object) -> Array:
@@ -285,9 +313,9 @@ def _square(name: str, value: object) -> Array:
     except ValueError as exc:  # rows of different lengths
         raise TopologyError(f"`{name}` must be square, got ragged rows.") from exc
     rule = f"`{name}` must be a dense array of real numbers, got {type(value).__name__}"
-    _demand(raw.dtype.kind in "biuf", f"{rule} of {raw.dtype}.")
+    demand(raw.dtype.kind in "biuf", f"{rule} of {raw.dtype}.")
     square = raw.ndim == 2 and raw.shape[0] == raw.shape[1] > 0
-    _demand(square, f"`{name}` must be square and not empty, got shape {raw.shape}.")
+    demand(square, f"`{name}` must be square and not empty, got shape {raw.shape}.")
     return raw.astype(np.float64)
 
 
@@ -295,103 +323,48 @@ def _checked_mixing(H: Array) -> Array:
     """Exactly symmetric copy of an `H` that keeps every rule."""
     i, j = divmod(int(np.isfinite(H).argmin()), len(H))
     rule = f"`H` must be finite, but H[{i}, {j}] is {H[i, j]}."
-    _demand(bool(np.isfinite(H[i, j])), f"{rule} Put 0 where there is no edge.")
+    demand(bool(np.isfinite(H[i, j])), f"{rule} Put 0 where there is no edge.")
     i, j = divmod(int(H.argmin()), len(H))
     rule = f"`H` must not be negative, but H[{i}, {j}] is {H[i, j]}."
-    _demand(H[i, j] >= 0, f"{rule} Weights are shares of a mean.")
+    demand(H[i, j] >= 0, f"{rule} Weights are shares of a mean.")
     i, j = divmod(int(np.abs(H - H.T).argmax()), len(H))
     rule = f"`H` must be symmetric to {_SYMMETRY_TOL:g}, but H[{i}, {j}] is"
     pair = f"{H[i, j]} and H[{j}, {i}] is {H[j, i]}. `metropolis` gives such weights."
-    _demand(abs(H[i, j] - H[j, i]) <= _SYMMETRY_TOL, f"{rule} {pair}")
+    demand(abs(H[i, j] - H[j, i]) <= _SYMMETRY_TOL, f"{rule} {pair}")
     i = int(H.diagonal().argmin())
     rule = f"`H` must have a positive diagonal, but H[{i}, {i}] is 0."
-    _demand(H[i, i] > 0, f"{rule} `(H + I) / 2` would give each node a share.")
+    demand(H[i, i] > 0, f"{rule} `(H + I) / 2` would give each node a share.")
     sums = H.sum(axis=1)
     i = int(np.abs(sums - 1).argmax())
     rule = f"`H` must have rows that sum to 1 within {_ROW_SUM_TOL:g}, but row {i} sums"
     kept = bool(abs(sums[i] - 1) <= _ROW_SUM_TOL)
-    _demand(kept, f"{rule} to {sums[i]}. Put the difference on its diagonal.")
+    demand(kept, f"{rule} to {sums[i]}. Put the difference on its diagonal.")
     # A tiny entry without its mirror image would be a link that one end alone knows.
     H = (H + H.T) / 2
-    n_parts, part = csgraph.connected_components(H > 0, directed=False)
-    node = int((part == np.bincount(part).argmin()).argmax())
-    rule = f"The graph must be connected, but has {n_parts} components; node {node} is"
-    _demand(n_parts == 1, f"{rule} in one of the smaller. Add an edge between them.")
+    parts = _components(H > 0)
+    smallest = min(parts, key=len)
+    node = min(smallest)
+    rule = f"The graph must be connected, but has {len(parts)} components; node {node}"
+    kept = len(parts) == 1
+    demand(kept, f"{rule} is in one of the smaller. Add an edge between them.")
     return H
 
 
-def _adjacency(graph: nx.Graph) -> Array:
-    rule = "`graph` must be undirected. Pass `graph.to_undirected()`."
-    _demand(not graph.is_directed(), rule)
-    _demand(len(graph) > 0, "`graph` must have at least one node, got none.")
-    loop = next((repr(node) for node, _ in nx.selfloop_edges(graph)), "")
-    rule = "`graph` must have no self-loops, but node"
-    _demand(not loop, f"{rule} {loop} is joined to itself. Remove that edge.")
-    A: Array = np.sign(nx.to_numpy_array(graph, weight=None))  # parallel edges once
-    return A
+def _components(A: NDArray[np.bool_]) -> list[set[NodeId]]:
+    """The nodes of every connected part of a graph, by their lowest nodes."""
+    left, parts = set(range(len(A))), []
+    while left:
+        part = {min(left)}
+        new = part
+        while new:
+            new = set(np.flatnonzero(A[list(new)].any(axis=0)).tolist()) - part
+            part = part | new
+        parts.append(part)
+        left -= part
+    return parts
 
 
-def _grid(n_nodes: int, *, periodic: bool = False) -> nx.Graph:
-    n_rows = max(r for r in range(1, math.isqrt(n_nodes) + 1) if n_nodes % r == 0)
-    return nx.grid_2d_graph(n_rows, n_nodes // n_rows, periodic=periodic)
-
-
-def _hypercube(n_nodes: int) -> nx.Graph:
-    power = n_nodes.bit_length() - 1
-    rule = f"`n_nodes` must be a power of two for a hypercube, got {n_nodes}."
-    _demand(n_nodes == 2**power, f"{rule} Near are {2**power} and {2 * 2**power}.")
-    return nx.hypercube_graph(power) if power else nx.empty_graph(1)
-
-
-def _circular(n_nodes: int, degree: int | None, seed: int) -> nx.Graph:
-    most = n_nodes // 2
-    sides = min(1, most) if degree is None else _whole("degree", degree, 1, most)
-    return nx.circulant_graph(n_nodes, range(1, sides + 1))
-
-
-def _geometric(n_nodes: int, degree: int | None, seed: int) -> nx.Graph:
-    between = squareform(pdist(np.random.default_rng(seed).random((n_nodes, 2))))
-    # The longest edge of the minimum spanning tree is the least radius that connects.
-    radius = csgraph.minimum_spanning_tree(between).data.max(initial=0.0)
-    if degree is not None:  # the M zeros of the diagonal come first in the order
-        n_links = n_nodes * _whole("degree", degree, 1, n_nodes - 1)
-        radius = max(radius, np.sort(between, axis=None)[n_nodes + n_links - 1])
-    return nx.from_numpy_array((between <= radius) & ~np.eye(n_nodes, dtype=np.bool_))
-
-
-def _regular(n_nodes: int, degree: int | None, seed: int) -> nx.Graph:
-    wanted = min(3 + n_nodes % 2, n_nodes - 1) if degree is None else degree
-    wanted = _whole("degree", wanted, min(2, n_nodes - 1), n_nodes - 1)
-    rule = f"`n_nodes` x `degree` must be even, got {n_nodes} x {wanted}."
-    _demand(n_nodes * wanted % 2 == 0, f"{rule} Change either by one.")
-    rng, others = random.Random(seed), n_nodes - 1 - wanted
-    if others < wanted:  # too dense to draw fast: draw the pairs that are no edges
-        return nx.complement(nx.random_regular_graph(others, n_nodes, seed=rng))
-    while True:
-        graph = nx.random_regular_graph(wanted, n_nodes, seed=rng)
-        if nx.is_connected(graph):
-            return graph
-
-
-_FIXED: dict[str, Callable[[int], nx.Graph]] = {
-    "path": nx.path_graph,
-    "star": lambda n_nodes: nx.star_graph(n_nodes - 1),
-    "complete": nx.complete_graph,
-    "grid": _grid,
-    "torus": lambda n_nodes: _grid(n_nodes, periodic=True),
-    "hypercube": _hypercube,
-}
-_SCALED: dict[str, Callable[[int, int | None, int], nx.Graph]] = {
-    "circular": _circular,
-    "geometric": _geometric,
-    "regular": _regular,
-}
-_RING = "`circular` with degree=1, its default"
-_SYNONYMS = {
-    **dict.fromkeys(("ring", "circle", "cycle"), _RING),
-    **dict.fromkeys(("line", "chain"), "`path`"),
-    **dict.fromkeys(("full", "clique", "fully-connected"), "`complete`"),
-}
-"""What others call our kinds of graphs, and how to ask for them here."""
-KINDS: tuple[str, ...] = (*_SCALED, *_FIXED)
-"""What `build_topology` can build."""
+def _is_graph(value: object) -> TypeGuard[nx.Graph]:
+    # Nobody has a graph of networkx without having imported it.
+    networkx = sys.modules.get("networkx")
+    return networkx is not None and isinstance(value, networkx.Graph)

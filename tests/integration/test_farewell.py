@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 from dssfn import errors
-from dssfn.node import pki
 from dssfn.node.farewell import farewell
 from dssfn.node.runtime import NodeTraining
+from dssfn.setup import pki
 from dssfn.transports.grpc import exchange_pb2 as pb
-from dssfn.transports.grpc.reasons import Refusal, Refused
 from dssfn.transports.grpc.reception import AnotherPlan
+from dssfn.transports.grpc.refusals import Refusal, Refused
 from tests.integration.test_hostile import TARGET, Attack
 from tests.integration.test_streams import AUTHORITY, _intruder, _listener
 from tests.support.false_neighbour import FalseNeighbour, Talk

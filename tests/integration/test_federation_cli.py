@@ -17,15 +17,16 @@ from cryptography import x509
 from hypothesis import given
 from hypothesis import strategies as st
 
-import dssfn.node.folders as folders
+import dssfn.setup.folders as folders
 from dssfn.cli.listed import labels
 from dssfn.datasets import describe
 from dssfn.errors import IdentityError, PlanError
 from dssfn.federation import load_federation
-from dssfn.node.pki import NODE_DAYS, Credential, read_identity
+from dssfn.node.identity import read_identity
 from dssfn.node.spec import load_node
-from tests.node.test_pki import meet
+from dssfn.setup.pki import NODE_DAYS, Credential
 from tests.support.commands import dssfn, wrong
+from tests.support.handshake import meet
 from tests.support.lab import free_port
 
 DATA = ("--classes", "yes,no", "--features", "age,bmi")

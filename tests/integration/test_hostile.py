@@ -28,15 +28,16 @@ import pytest
 
 from dssfn.modelfile import load_network
 from dssfn.network import random_digest
-from dssfn.node import pki
-from dssfn.node.runtime import largest_letter, settled
+from dssfn.node.connect import largest_letter
+from dssfn.node.runtime import settled
 from dssfn.node.spec import load_node
+from dssfn.setup import pki
 from dssfn.transports.grpc import Rules
 from dssfn.transports.grpc import exchange_pb2 as pb
 from dssfn.transports.grpc.epochs import RESTARTS
 from dssfn.transports.grpc.link import MOST_AHEAD
+from dssfn.transports.grpc.server import CALLS, MOMENT
 from dssfn.transports.grpc.switchboard import CHATTER
-from dssfn.transports.grpc.transport import CALLS, MOMENT
 from tests.support.false_neighbour import FalseNeighbour
 from tests.support.intruder import Intruder, Words
 from tests.support.lab import Lab, free_port

@@ -4,8 +4,10 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -15,11 +17,13 @@ import pytest
 
 from dssfn.config import Plan
 from dssfn.driver import drive
+from dssfn.errors import PlanError
 from dssfn.federation import load_federation
 from dssfn.modelfile import load_network
-from dssfn.node import pki
+from dssfn.node.identity import Identity
 from dssfn.node.launch import CHECKPOINT_FILE
 from dssfn.planning import settle
+from dssfn.setup import pki
 from dssfn.shard import Shard, one_hot
 from dssfn.simulator import simulate
 from dssfn.testing import check_transport, ring_links
@@ -71,7 +75,7 @@ def _ring_of_transports(n_nodes, **settings):
     transports = []
     for node in range(n_nodes):
         credential = pki.issue(authority, f"n{node}")
-        identity = pki.Identity(
+        identity = Identity(
             f"n{node}",
             credential.certificate_pem,
             credential.key_pem,
@@ -360,13 +364,35 @@ def test_a_full_disk_is_an_error_before_the_start(make_lab):
 def test_a_port_in_use_is_an_error(make_lab):
     lab = make_lab(3)
     lab.start("n0")
-    lab.wait_for("n0", "n0 starts")
+    lab.wait_for("n0", "waiting for n1")
     text = lab.node_file("n1").read_text()
     lab.node_file("n1").write_text(
         text.replace(str(lab.ports["n1"]), str(lab.ports["n0"]))
     )
     lab.start("n1")
-    lab.wait_for("n1", "cannot be opened")
+    assert lab.processes["n1"].wait(300) == 2
+    (error,) = lab.printed("n1").splitlines()[1:]
+    address = f"127.0.0.1:{lab.ports['n0']}"
+    assert error.startswith(
+        f"Error: `listen`: {address} cannot be opened (Address already in use)."
+    )
+    assert error.endswith("choose another address.")
+
+
+def test_a_transport_whose_port_is_in_use_leaves_no_thread_behind():
+    authority = pki.make_authority("a lab")
+    made = pki.issue(authority, "n0")
+    identity = Identity(
+        "n0", made.certificate_pem, made.key_pem, authority.certificate_pem,
+        made.expires,
+    )  # fmt: skip
+    terms = Terms(b"{}", "r", lambda other: iter(()), Rules(7, 10, 1), frozenset())
+    before = threading.active_count()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        listen = f"127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(PlanError, match=f"{listen} cannot be opened"):
+            GrpcTransport("n0", [], terms, identity, listen=listen)
+    assert threading.active_count() == before
 
 
 def test_check_finds_what_is_wrong(make_lab):

@@ -14,13 +14,19 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from dssfn.node.pki import Credential, issue, make_authority
+from dssfn.node.preflight import reach
+from dssfn.node.spec import NodeSpec
+from dssfn.setup.pki import Credential, issue, make_authority
 from dssfn.transports.base import Tag
 from dssfn.transports.grpc import GrpcTransport, Neighbour, Rules, Terms
-from tests.node.test_pki import certify
 from tests.support.intruder import Intruder, Words
 from tests.support.lab import Proxy
-from tests.support.odd_certificates import NOT_NORTHS, certificate_for, identity_with
+from tests.support.odd_certificates import (
+    NOT_NORTHS,
+    certificate_for,
+    certify,
+    identity_with,
+)
 
 pytestmark = pytest.mark.grpc
 
@@ -97,6 +103,49 @@ def test_a_node_that_dials_refuses_a_certificate_with_odd_names(
             )
             assert not _is_connected(east, "north")
         assert north.accounts()["east"][0].n_connections == 0
+
+
+@pytest.fixture
+def check_of_north(tmp_path):
+    """What `dssfn node check` finds at east of a north that listens somewhere."""
+
+    def check(address, *, trusted=AUTHORITY):
+        credential = issue(AUTHORITY, "east")
+        files = [tmp_path / part for part in ("node.crt", "node.key")]
+        credential.write(*files)
+        spec = NodeSpec(
+            name="east", plan="", data="", authorities="",
+            certificate=str(files[0]), key=str(files[1]),
+        )  # fmt: skip
+        identity = identity_with("east", credential, trusted)
+        return reach(spec, identity, "north", address)
+
+    return check
+
+
+@odd_names
+def test_a_check_refuses_a_certificate_with_odd_names(
+    names, common_name, check_of_north
+):
+    odd = certificate_for(AUTHORITY, names, common_name)
+    with _transport("north", "east", odd) as north:
+        finding = check_of_north(f"127.0.0.1:{north.port}")
+    assert finding.is_good is False
+    assert "north cannot be reached" in finding.text
+
+
+def test_a_check_judges_certificates_as_the_run_does(check_of_north):
+    good = issue(AUTHORITY, "north")
+    between = certify("between", AUTHORITY, ca=True)
+    with _transport("north", "east", good) as north:
+        address = f"127.0.0.1:{north.port}"
+        assert check_of_north(address).is_good
+        foreign = check_of_north(address, trusted=make_authority("another"))
+        assert foreign.is_good is False
+    with _transport("north", "east", good, trusted=between) as north:
+        # It does not trust the authority of this node.
+        assert check_of_north(f"127.0.0.1:{north.port}").is_good is False
+    assert check_of_north(address).is_good is None  # nobody is there
 
 
 def test_a_node_that_dials_names_the_address_where_a_stranger_answers(caplog):

@@ -14,10 +14,12 @@ import grpc
 import numpy as np
 import pytest
 
-from dssfn.node import pki
+from dssfn.node.identity import Identity
+from dssfn.setup import pki
 from dssfn.transports.base import Tag
 from dssfn.transports.grpc import GrpcTransport, Neighbour, Rules, Terms
-from dssfn.transports.grpc.transport import METHOD, SERVICE
+from dssfn.transports.grpc.client import Client
+from dssfn.transports.grpc.streams import METHOD, SERVICE
 from tests.support.intruder import Intruder, Words
 from tests.support.lab import Proxy
 
@@ -30,7 +32,7 @@ AUTHORITY = pki.make_authority("streams")
 def _identity(name):
     made = pki.issue(AUTHORITY, name)
     pem = AUTHORITY.certificate_pem
-    return pki.Identity(name, made.certificate_pem, made.key_pem, pem, made.expires)
+    return Identity(name, made.certificate_pem, made.key_pem, pem, made.expires)
 
 
 def _terms(largest):
@@ -190,14 +192,14 @@ def test_a_stream_whose_first_words_are_refused_is_ended_at_once(tmp_path):
 
 def test_a_neighbour_is_dialled_again_whatever_the_last_stream_ended_with(monkeypatch):
     tag, failures = Tag(0, 0, 0, (1,)), [ValueError("x"), asyncio.CancelledError()]
-    dial = GrpcTransport._dial
+    dial = Client._dial
 
     async def failing(self, *arguments):
         if failures:
             raise failures.pop()
         await dial(self, *arguments)
 
-    monkeypatch.setattr(GrpcTransport, "_dial", failing)
+    monkeypatch.setattr(Client, "_dial", failing)
     with _listener(5.0) as a, _dialler(a.port, 5.0) as b, ThreadPoolExecutor(1) as pool:
         here = pool.submit(a.exchange, tag, {(0, 1): np.ones(1)}, [(1, 0)])
         assert b.exchange(tag, {(1, 0): np.zeros(1)}, [(0, 1)])[0, 1] == [1.0]

@@ -6,7 +6,7 @@ import pytest
 from dssfn.config import Plan
 from dssfn.errors import PlanError
 from dssfn.modelfile import tensor_shapes
-from dssfn.node.checkpoint import Checkpoints
+from dssfn.node.checkpoint import Checkpoints, Saved
 from dssfn.training import LayerRecord, Progress
 
 PLAN = Plan(n_features=3, classes=("a", "b"), n_layers=2, width=6)
@@ -31,14 +31,15 @@ def checkpoints(tmp_path):
 def test_what_was_saved_is_loaded_to_the_last_bit(checkpoints):
     progress = _progress()
     checkpoints.save(progress, (RECORD,))
-    found, records = checkpoints.load(PLAN)
-    assert found.flat().tobytes() == progress.flat().tobytes()
-    assert found.iterations == progress.iterations
-    assert records == (RECORD,)
+    saved = checkpoints.load(PLAN)
+    assert saved.furthest is saved.latest
+    assert saved.furthest.flat().tobytes() == progress.flat().tobytes()
+    assert saved.furthest.iterations == progress.iterations
+    assert saved.records == (RECORD,)
 
 
 def test_no_checkpoint_is_a_start(checkpoints):
-    assert checkpoints.load(PLAN) == (None, ())
+    assert checkpoints.load(PLAN) == Saved()
 
 
 def test_any_damaged_byte_is_found(checkpoints):
@@ -49,19 +50,19 @@ def test_any_damaged_byte_is_found(checkpoints):
         damaged[k] ^= 0x10
         checkpoints.path.write_bytes(damaged)
         try:
-            found, records = checkpoints.load(PLAN)
+            saved = checkpoints.load(PLAN)
         except PlanError:  # the damage is in what it belongs to
             continue
-        if found is not None:  # or in a space of the tensors' header
-            assert found.flat().tobytes() == _progress().flat().tobytes()
-            assert len(records) == 1
+        if saved != Saved():  # or in a space of the tensors' header
+            assert saved.furthest.flat().tobytes() == _progress().flat().tobytes()
+            assert len(saved.records) == 1
 
 
 @pytest.mark.parametrize("length", [0, 4, 8, 50, 300])
 def test_a_shortened_file_is_a_start(checkpoints, length):
     checkpoints.save(_progress(), ())
     checkpoints.path.write_bytes(checkpoints.path.read_bytes()[:length])
-    assert checkpoints.load(PLAN) == (None, ())
+    assert checkpoints.load(PLAN) == Saved()
 
 
 def test_another_plan_or_other_data_are_refused(checkpoints):
@@ -103,16 +104,16 @@ def test_tensors_that_the_plan_does_not_ask_for_are_a_start(checkpoints, change)
         shapes = tensor_shapes(PLAN, n_solved=2)
         tensors.return_value = {k: np.ones(shape) for k, shape in shapes.items()}
         checkpoints.save(_progress(), ())
-        assert checkpoints.load(PLAN)[0] is not None
+        assert checkpoints.load(PLAN).furthest is not None
         tensors.return_value |= change
         checkpoints.save(_progress(), ())
-    assert checkpoints.load(PLAN) == (None, ())
+    assert checkpoints.load(PLAN) == Saved()
 
 
 def test_more_layers_than_the_plan_has_are_a_start(checkpoints):
     checkpoints.save(_progress(3), ())
-    assert checkpoints.load(PLAN)[0] is not None
-    assert checkpoints.load(PLAN.replace(n_layers=1)) == (None, ())
+    assert checkpoints.load(PLAN).furthest is not None
+    assert checkpoints.load(PLAN.replace(n_layers=1)) == Saved()
 
 
 def test_numbers_of_another_kind_are_a_start(checkpoints):
@@ -125,7 +126,7 @@ def test_numbers_of_another_kind_are_a_start(checkpoints):
     length = int.from_bytes(content[end : end + 8], "little") + 6
     head, rest = content[:end], content[end + 8 :]
     checkpoints.path.write_bytes(head + length.to_bytes(8, "little") + rest)
-    assert checkpoints.load(PLAN) == (None, ())
+    assert checkpoints.load(PLAN) == Saved()
 
 
 def test_the_furthest_checkpoint_is_kept_until_it_is_overtaken(checkpoints):
@@ -133,14 +134,14 @@ def test_the_furthest_checkpoint_is_kept_until_it_is_overtaken(checkpoints):
     checkpoints.save(whole, (RECORD,))
     for n_solved in (1, 2):  # nodes went back, and their numbers are others now
         checkpoints.save(other.first(n_solved), ())
-        found, records = checkpoints.load(PLAN)
-        assert found.flat().tobytes() == whole.flat().tobytes()
-        assert records == (RECORD,)
-        latest, _ = checkpoints.latest(PLAN)
-        assert latest.flat().tobytes() == other.first(n_solved).flat().tobytes()
+        saved = checkpoints.load(PLAN)
+        assert saved.furthest.flat().tobytes() == whole.flat().tobytes()
+        assert saved.records == (RECORD,)
+        latest = other.first(n_solved)
+        assert saved.latest.flat().tobytes() == latest.flat().tobytes()
     checkpoints.save(other, ())
-    found, _ = checkpoints.load(PLAN)
-    assert found.flat().tobytes() == other.flat().tobytes()
+    saved = checkpoints.load(PLAN)
+    assert saved.furthest.flat().tobytes() == other.flat().tobytes()
     assert not checkpoints.aside.exists()
 
 
@@ -151,8 +152,7 @@ def test_of_two_checkpoints_the_one_with_more_layers_counts(checkpoints):
     kept = checkpoints.aside.read_bytes()
     checkpoints.save(_progress(3), ())
     checkpoints.aside.write_bytes(kept)
-    found, _ = checkpoints.load(PLAN)
-    assert len(found.outputs) == 3
+    assert len(checkpoints.load(PLAN).furthest.outputs) == 3
 
 
 def test_nobody_but_the_owner_can_read_a_checkpoint(checkpoints):
@@ -164,5 +164,5 @@ def test_nothing_is_left_of_a_checkpoint_that_is_forgotten(checkpoints):
     checkpoints.save(_progress(3), ())
     checkpoints.save(_progress(1), ())
     checkpoints.forget()
-    assert checkpoints.load(PLAN) == (None, ())
+    assert checkpoints.load(PLAN) == Saved()
     checkpoints.forget()

@@ -1,5 +1,9 @@
+"""How a node starts, and what it leaves."""
+
 from __future__ import annotations
 
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +15,7 @@ from dssfn.shard import one_hot
 
 pytest.importorskip("grpc", reason="needs the extra dssfn[grpc]")
 from dssfn.node.launch import _finish
-from dssfn.transports.grpc.link import Account
+from dssfn.transports import Account
 
 
 @pytest.fixture(scope="module")
@@ -38,3 +42,24 @@ def test_a_node_tells_of_the_layers_that_it_has_seen_end(simulated, n_known, tmp
     last = simulated.history[-1].train_accuracy if n_known == 3 else None
     assert result.train_accuracy == last
     assert result.peers["b"].bytes_sent == 8
+
+
+NOT_NEEDED = {
+    "joblib",
+    "matplotlib",
+    "mpi4py",
+    "networkx",
+    "pandas",
+    "polars",  # until a table is opened
+    "prometheus_client",  # unless metrics are asked for
+    "pyarrow",
+    "sklearn",
+}
+
+
+def test_a_node_imports_nothing_that_it_does_not_need():
+    code = "import dssfn.node.launch, sys; print(*sys.modules)"
+    shown = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert not NOT_NEEDED & set(shown.stdout.split())

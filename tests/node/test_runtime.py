@@ -12,8 +12,7 @@ from dssfn.node.runtime import NodeTraining
 from dssfn.planning import settle
 from dssfn.shard import Shard, one_hot
 from dssfn.topology import build_topology
-from dssfn.transports import memory_network
-from dssfn.transports.grpc import PATIENCE
+from dssfn.transports import WAIT_WHEN_GONE, memory_network
 
 
 def test_a_node_that_has_met_the_others_is_patient_to_the_end(tmp_path):
@@ -53,4 +52,4 @@ def test_a_node_that_has_met_the_others_is_patient_to_the_end(tmp_path):
     (tmp_path / "1.checkpoint").unlink()
     again = train()  # node 0 has all layers, node 1 has none
     assert again[0] == first[0]
-    assert set(again[0]) == {PATIENCE}
+    assert set(again[0]) == {WAIT_WHEN_GONE}

@@ -12,7 +12,7 @@ import grpc
 import numpy as np
 
 from dssfn.node.agreement import AGREEMENT, LAYERS
-from dssfn.node.pki import Credential
+from dssfn.setup.pki import Credential
 from dssfn.transports.base import Tag
 from dssfn.transports.grpc import exchange_pb2 as pb
 from dssfn.transports.grpc.wire import encode_frame

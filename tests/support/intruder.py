@@ -19,7 +19,7 @@ from pathlib import Path
 import grpc
 import numpy as np
 
-from dssfn.node.pki import Credential
+from dssfn.setup.pki import Credential
 from dssfn.transports.base import Tag
 from dssfn.transports.grpc import exchange_pb2 as pb
 from dssfn.transports.grpc.wire import DTYPE, PROTOCOL, Rules, encode_frame

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import load_digits
 
-from dssfn.node import pki
+from dssfn.setup import pki
 
 FEATURES = [f"p{k}" for k in range(64)]
 

@@ -1,4 +1,4 @@
-"""Certificates with names that no node may have, from an authority that signs them."""
+"""Certificates of other authorities, some with names that no node may have."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.x509.oid import NameOID
 
-from dssfn.node.pki import Credential, Identity
+from dssfn.node.identity import Identity
+from dssfn.setup.pki import Credential
+
+NOW = datetime.now(UTC).replace(microsecond=0)
 
 # Names of a certificate that is not north's, though it may look so: DNS names and
 # others in the one field, and the common name.
@@ -38,6 +41,35 @@ def pem_of(key: PrivateKeyTypes) -> bytes:
         serialization.PrivateFormat.PKCS8,
         serialization.NoEncryption(),
     )
+
+
+def certify(name, signer=None, *, ca=False, key=None, dns=(), uses=None, sign=True,
+            start=NOW - timedelta(days=1), end=NOW + timedelta(days=99)):  # fmt: skip
+    """A certificate as some other authority might make it, with its key."""
+    key = key or ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    issuer, issuer_key = subject, key
+    if signer is not None:
+        issuer = x509.load_pem_x509_certificate(signer.certificate_pem).subject
+        issuer_key = serialization.load_pem_private_key(signer.key_pem, None)
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(subject).issuer_name(issuer).public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(start).not_valid_after(end)
+        .add_extension(x509.BasicConstraints(ca, None), critical=True)
+    )  # fmt: skip
+    if dns:
+        names = [x509.DNSName(one) for one in dns]
+        builder = builder.add_extension(x509.SubjectAlternativeName(names), False)
+    if uses:
+        builder = builder.add_extension(x509.ExtendedKeyUsage(uses), False)
+    if not sign:
+        usage = x509.KeyUsage(False, False, True, False, False, False, False, False,
+                              False)  # fmt: skip
+        builder = builder.add_extension(usage, True)
+    made = builder.sign(issuer_key, hashes.SHA256())
+    return Credential(made.public_bytes(serialization.Encoding.PEM), pem_of(key))
 
 
 def certificate_for(

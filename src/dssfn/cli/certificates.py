@@ -12,7 +12,7 @@ from dssfn.cli.options import JsonOutput
 from dssfn.cli.outcome import print_json, show_lines
 
 if TYPE_CHECKING:
-    from dssfn.node.member_certificates import Renewal, SignedRequest
+    from dssfn.setup.member_certificates import Renewal, SignedRequest
 
 # What needs cryptography is imported when it is used: the other commands do without.
 
@@ -31,7 +31,7 @@ def certificate(
 
     The old ones are kept under another name.
     """
-    from dssfn.node.member_certificates import renew_certificate
+    from dssfn.setup.member_certificates import renew_certificate
 
     renewed = renew_certificate(folder, name, days=days)
     if json:
@@ -85,7 +85,7 @@ def sign(
 
     It is for NAME alone and for nothing but a node, whatever the request asks for.
     """
-    from dssfn.node.member_certificates import sign_request
+    from dssfn.setup.member_certificates import sign_request
 
     signed = sign_request(folder, name, request, days=days)
     if json:
@@ -128,6 +128,7 @@ Delete the key if there is one: it is accepted until its certificate ends.
 
 def _tell_signed(signed: SignedRequest, name: str) -> None:
     from dssfn.certificate_names import listed
+    from dssfn.setup.certificate_request import in_groups
 
     kept = "\n    ".join(str(path) for path in signed.kept)
     wishes = listed(signed.not_given)
@@ -141,12 +142,3 @@ def _tell_signed(signed: SignedRequest, name: str) -> None:
         kept=_KEPT.format(kept=kept) if kept else "",
     )
     show_lines(text)
-
-
-def in_groups(digits: str) -> str:
-    """A fingerprint that can be read out.
-
-    >>> in_groups("0123456789ab")
-    '0123 4567 89ab'
-    """
-    return " ".join(digits[k : k + 4] for k in range(0, len(digits), 4))

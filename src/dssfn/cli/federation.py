@@ -118,7 +118,7 @@ def init(
     A folder holds the node's key and certificate, signed by an authority that is made
     along with it. Nothing is ever overwritten.
     """
-    from dssfn.node.folders import write_federation
+    from dssfn.setup.folders import write_federation
 
     settings = training_settings(
         preset, layers=layers, width=width, alpha=alpha, gain=gain,

@@ -9,7 +9,6 @@ from typing import Annotated
 import msgspec
 import typer
 
-from dssfn.cli.certificates import in_groups
 from dssfn.cli.options import Json
 from dssfn.cli.outcome import print_json, screen, show_lines
 from dssfn.errors import InputError
@@ -79,7 +78,7 @@ def request(
         raise InputError(
             f"`NAME` must be the node's name in the plan, not a file; got {name!r}."
         )
-    from dssfn.node.certificate_request import write_request
+    from dssfn.setup.certificate_request import in_groups, write_request
 
     made = write_request(name, out)
     if json:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,8 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from dssfn._atomic import check_writable, write_atomically
-from dssfn.errors import InputError
+from dssfn._atomic import make_writable, no_empty_folders, write_atomically
 from dssfn.modelfile import save_network
 from dssfn.results import MODEL_FILE, write_result
 from dssfn.runs import Outcome
@@ -25,21 +23,9 @@ def out_folder(path: Path | None) -> Iterator[None]:
     if path is None:
         yield
         return
-    made = [folder for folder in (path, *path.parents) if not folder.exists()]
-    try:
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-            check_writable(path)
-        except OSError as exc:
-            raise InputError(
-                f"`--out` must be a folder to write to, got `{path}`: {exc.strerror}."
-            ) from exc
+    with no_empty_folders(path):
+        make_writable(path, "--out")
         yield
-    except BaseException:
-        with contextlib.suppress(OSError):  # not empty, or never made
-            for folder in made:
-                folder.rmdir()
-        raise
 
 
 def write_outcome(outcome: Outcome, path: Path) -> None:

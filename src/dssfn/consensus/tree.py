@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csgraph
 
 from dssfn._typing import Array, NodeId
 from dssfn.consensus.base import Rounds, Swap, Values
@@ -55,10 +54,10 @@ class Tree:
 
     def __init__(self, topology: Topology) -> None:
         self.topology = topology
-        hops = csgraph.shortest_path(topology.H, unweighted=True)
-        eccentricity = hops.max(axis=1)
-        self.depth = int(eccentricity.min())
-        self.roots = np.flatnonzero(eccentricity == self.depth).tolist()
+        self.depth = min(topology.eccentricities)
+        self.roots = [
+            i for i, hops in enumerate(topology.eccentricities) if hops == self.depth
+        ]
         self._known: dict[NodeId, Branches] = {}
 
     @property

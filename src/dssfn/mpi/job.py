@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any, NoReturn
 
-import joblib
 import numpy as np
 from numpy.typing import NDArray
 
 from dssfn._plain_text import one_line
 from dssfn._typing import Array
+from dssfn.cores import n_cores
 from dssfn.errors import AgreementError, DssfnError
 from dssfn.exit_codes import exit_code_of
 from dssfn.hosting import spread
@@ -129,7 +129,7 @@ class Job:
         # 1 if every rank was bound to cores of its own, all ranks here if none was.
         rivals = here.Get_size() * mine.sum() / anyone.sum()
         here.Free()
-        return max(1, int(joblib.cpu_count() / rivals))
+        return max(1, int(n_cores() / rivals))
 
     def total(self, count: int) -> int:
         """The sum over all ranks."""

@@ -1,1 +1,1 @@
-"""A node of a real network: its files, its neighbours, its training."""
+"""A node of a real network: its file, its neighbours, its training."""

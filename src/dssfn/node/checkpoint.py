@@ -42,6 +42,25 @@ class _Header(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True, slots=True)
+class Saved:
+    """What a node has saved of its training.
+
+    Parameters
+    ----------
+    furthest : Progress, optional
+        The most layers that were ever saved; None if there are none that can be used.
+    latest : Progress, optional
+        The layers that were saved last, which may be fewer.
+    records : tuple of LayerRecord
+        Of the furthest layers.
+    """
+
+    furthest: Progress | None = None
+    latest: Progress | None = None
+    records: tuple[LayerRecord, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Checkpoints:
     """Where one node keeps its checkpoint.
 
@@ -81,28 +100,27 @@ class Checkpoints:
         if solved >= _n_solved(self.aside):
             self.aside.unlink(missing_ok=True)
 
-    def load(self, plan: Plan) -> tuple[Progress | None, tuple[LayerRecord, ...]]:
-        """The furthest layers that were saved, or nothing if none can be used.
+    def load(self, plan: Plan) -> Saved:
+        """All that was saved and can be used.
 
         Raises
         ------
         PlanError
-            If they belong to another plan or to other data.
+            If it belongs to another plan or to other data.
         """
-        found, latest = self._load(self.aside, plan), self.latest(plan)
-        n_solved = [len(one[0].outputs) if one[0] else 0 for one in (found, latest)]
-        return found if n_solved[0] > n_solved[1] else latest
-
-    def latest(self, plan: Plan) -> tuple[Progress | None, tuple[LayerRecord, ...]]:
-        """The layers that were saved last, which may be fewer than the furthest."""
-        return self._load(self.path, plan)
+        aside, aside_records = self._read(self.aside, plan)
+        latest, records = self._read(self.path, plan)
+        n_latest = len(latest.outputs) if latest else 0
+        if aside and len(aside.outputs) > n_latest:
+            return Saved(aside, latest, aside_records)
+        return Saved(latest, latest, records)
 
     def forget(self) -> None:
         """Remove all that was saved."""
         self.path.unlink(missing_ok=True)
         self.aside.unlink(missing_ok=True)
 
-    def _load(
+    def _read(
         self, path: Path, plan: Plan
     ) -> tuple[Progress | None, tuple[LayerRecord, ...]]:
         try:

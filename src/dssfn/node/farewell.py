@@ -1,7 +1,7 @@
 """How a node leaves: what the others are told, and what its operator reads.
 
-An error's text may hold a value, a label or a path, so it never leaves the node. The
-others are told of what kind it is.
+An error's text may hold a value, a label or a path, so it never leaves the node; the
+others learn its kind.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dssfn.errors import (
     TransportError,
 )
 from dssfn.node.runtime import NodeTraining
-from dssfn.transports.grpc import Reason
+from dssfn.transports import Reason
 
 log = logging.getLogger("dssfn.node")
 

@@ -11,25 +11,25 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-import joblib
-
 from dssfn._plain_text import printable
 from dssfn.config import bytes_of
+from dssfn.cores import n_cores
 from dssfn.federation import Federation
 from dssfn.modelfile import save_network
 from dssfn.network import Network
 from dssfn.node.checkpoint import Checkpoints
+from dssfn.node.connect import connect
 from dssfn.node.farewell import farewell
-from dssfn.node.metrics import serve_metrics
 from dssfn.node.native_log import native_lines
 from dssfn.node.preflight import (
+    check_port,
     class_counts,
     few_samples,
     identity_of,
     prepare_out,
     samples_of,
 )
-from dssfn.node.runtime import NodeTraining, connect, settled
+from dssfn.node.runtime import NodeTraining, settled
 from dssfn.node.spec import load_node
 from dssfn.provenance import made_by
 from dssfn.results import (
@@ -68,6 +68,8 @@ def launch(node: Path, *, fresh: bool = False) -> tuple[Path, Result]:
     identity, samples = identity_of(spec), samples_of(spec, plan)
     class_counts(samples)  # a bad value is found before the others wait for this node
     out = prepare_out(spec, plan)
+    if spec.listen is not None:
+        check_port(spec.listen)
     checkpoints = Checkpoints(out / CHECKPOINT_FILE, _belongs_to(federation, samples))
     if fresh:
         checkpoints.forget()
@@ -92,12 +94,15 @@ def launch(node: Path, *, fresh: bool = False) -> tuple[Path, Result]:
             ),
             checkpoints=checkpoints,
             memory=bytes_of(spec.memory) if spec.memory else None,
-            n_threads=spec.threads or joblib.cpu_count(),
+            n_threads=spec.threads or n_cores(),
             start_deadline=spec.start_deadline,
             on_layer=lambda record: _tell(record, plan.n_layers),
         )
         stack.enter_context(farewell(training, node))
-        stack.enter_context(serve_metrics(training, spec.metrics))
+        if spec.metrics is not None:
+            from dssfn.node.metrics import serve_metrics  # a node rarely needs it
+
+            stack.enter_context(serve_metrics(training, spec.metrics))
         network = training.run()
         seconds = time.perf_counter() - start
         result = _finish(network, training, spec.name, out, seconds)

@@ -60,11 +60,8 @@ class _Collector:
 
 
 @contextmanager
-def serve_metrics(training: NodeTraining, address: str | None) -> Iterator[None]:
-    """Answer GET /metrics as long as this lasts; do nothing without an address."""
-    if address is None:
-        yield
-        return
+def serve_metrics(training: NodeTraining, address: str) -> Iterator[None]:
+    """Answer GET /metrics as long as this lasts."""
     host, port = split_address(address)
     registry = CollectorRegistry()
     registry.register(_Collector(training))

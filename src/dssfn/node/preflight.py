@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import socket
 import ssl
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dssfn._atomic import check_writable
+from dssfn._atomic import make_writable
 from dssfn.config import Plan, bytes_of
 from dssfn.datasets import FileSamples
-from dssfn.errors import DataError, InputError
+from dssfn.errors import DataError, InputError, ProtocolError
 from dssfn.federation import Federation, split_address
-from dssfn.node.pki import Identity, read_identity
-from dssfn.node.runtime import largest_letter, neighbours_of, settled
+from dssfn.node.connect import largest_letter, neighbours_of
+from dssfn.node.identity import Identity, read_identity
+from dssfn.node.runtime import settled
 from dssfn.node.spec import NodeSpec
+from dssfn.transports.grpc.peer_names import certificate_of_peer
+from dssfn.transports.grpc.refusals import Refusal, Refused
+from dssfn.transports.grpc.troubles import DIALLING
 
 REACH = 3.0  # seconds for a neighbour to answer
 FEW = 10  # samples; with fewer, sums over them say much of each
@@ -105,14 +111,8 @@ def prepare_out(spec: NodeSpec, plan: Plan) -> Path:
     folder = Path(spec.out)
     units = sum(plan.inputs_of(layer) for layer in range(plan.n_layers + 1))
     needed = 4 * 8 * (plan.n_outputs * units + 2 * plan.n_features) + 2**20
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        check_writable(folder, n_bytes=4096)
-        free = shutil.disk_usage(folder).free
-    except OSError as exc:
-        raise InputError(
-            f"`out` must be a folder to write to, got `{folder}`: {exc.strerror}."
-        ) from exc
+    make_writable(folder, "out", private=True)
+    free = shutil.disk_usage(folder).free
     if free < needed:
         raise InputError(
             f"`out`: model and checkpoints need {needed / 1e6:.0f} MB in `{folder}`, "
@@ -132,19 +132,27 @@ def examine(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
             f"{federation.fingerprint()[:16]}, messages up to {largest:.2g} MB"
         )
 
+    identity: Identity | None = None
+
     def certificate() -> str:
-        return f"{spec.name}, valid until {identity_of(spec).expires:%Y-%m-%d}"
+        nonlocal identity
+        identity = identity_of(spec)
+        return f"{spec.name}, valid until {identity.expires:%Y-%m-%d}"
 
     def out() -> str:
         return str(prepare_out(spec, plan))
+
+    def port(listen: str) -> str:
+        check_port(listen)
+        return f"{listen} is free"
 
     yield _finding("plan", plan_of)
     yield _finding("certificate", certificate)
     yield from _examine_data(spec, plan)
     yield _finding("out", out)
     if spec.listen is not None:
-        yield _finding("port", lambda: _free_port(spec.listen or ""))
-    yield from _reach_all(spec, federation)
+        yield _finding("port", partial(port, spec.listen))
+    yield from _reach_all(spec, federation, identity)
 
 
 def _finding(what: str, check: Callable[[], str]) -> Finding:
@@ -154,7 +162,8 @@ def _finding(what: str, check: Callable[[], str]) -> Finding:
         return Finding(what, False, str(exc))
 
 
-def _free_port(listen: str) -> str:
+def check_port(listen: str) -> None:
+    """Whether a node can listen there: nobody else does, and the address is here."""
     host, port = split_address(listen)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as trial:
@@ -164,12 +173,14 @@ def _free_port(listen: str) -> str:
         except OSError as exc:
             raise InputError(
                 f"`listen`: {listen} cannot be opened ({exc.strerror}). Another "
-                "program may use the port, or this machine has no such address."
+                "program may use the port, or this machine has no such address. End "
+                "that program, or choose another address."
             ) from exc
-    return f"{listen} is free"
 
 
-def _reach_all(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
+def _reach_all(
+    spec: NodeSpec, federation: Federation, identity: Identity | None
+) -> Iterator[Finding]:
     node = federation.index(spec.name)
     try:
         neighbours = neighbours_of(node, federation, spec.peers)
@@ -179,29 +190,50 @@ def _reach_all(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
     for one in neighbours:
         if one.address is None:
             yield Finding(one.name, None, "dials this node, so it cannot be tried")
+        elif identity is None:
+            text = f"{one.address}: not tried without a certificate of this node's own"
+            yield Finding(one.name, None, text)
         else:
-            yield _reach(spec, one.name, one.address)
+            yield reach(spec, identity, one.name, one.address)
 
 
-def _reach(spec: NodeSpec, name: str, address: str) -> Finding:
-    """Whether a neighbour that is running accepts this node, as far as TLS goes."""
+def reach(spec: NodeSpec, identity: Identity, name: str, address: str) -> Finding:
+    """Whether this node and a neighbour that is running accept each other.
+
+    The neighbour's certificate is judged by the same code as when the node runs.
+    """
+    looked_at = certificate_of_peer(name, address, identity.authorities_pem)
     try:
-        context = ssl.create_default_context(cafile=spec.authorities)
-        context.load_cert_chain(spec.certificate, spec.key)
-        context.set_alpn_protocols(["h2"])
-        with (
-            socket.create_connection(split_address(address), timeout=REACH) as bare,
-            context.wrap_socket(bare, server_hostname=name) as secured,
-        ):
-            secured.settimeout(REACH)
-            # A certificate that is refused shows when something is read.
-            secured.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0")
-            secured.recv(1)
-    except ssl.SSLCertVerificationError as exc:
-        return Finding(name, False, f"{address}: {exc.verify_message}")
-    except ssl.SSLError as exc:
-        return Finding(name, False, f"{address}: TLS failed ({exc.reason})")
-    except (ConnectionError, TimeoutError, OSError) as exc:
-        text = exc.strerror or str(exc) or type(exc).__name__
+        theirs = asyncio.run(asyncio.wait_for(looked_at, REACH))
+        _be_accepted(spec, name, address, theirs)
+    except Refused as exc:
+        return Finding(name, False, str(exc))
+    except (ssl.SSLError, ProtocolError) as exc:
+        why = getattr(exc, "reason", None) or exc
+        return Finding(name, False, f"{address}: TLS failed ({why})")
+    except OSError as exc:
+        text = exc.strerror or str(exc) or f"no answer within {REACH:g} s"
         return Finding(name, None, f"{address}: not reached ({text}); is it running?")
     return Finding(name, True, f"{address}: reached, and its certificate is good")
+
+
+def _be_accepted(spec: NodeSpec, name: str, address: str, theirs: bytes) -> None:
+    """Show this node's certificate to a neighbour, whose own was looked at before."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False  # that one certificate is trusted, and no other
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    context.load_verify_locations(cadata=theirs.decode())
+    context.load_cert_chain(spec.certificate, spec.key)
+    context.set_alpn_protocols(["h2"])
+    with (
+        socket.create_connection(split_address(address), timeout=REACH) as bare,
+        context.wrap_socket(bare, server_hostname=name) as secured,
+    ):
+        secured.settimeout(REACH)
+        # A certificate that is refused shows when something is read.
+        secured.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0")
+        if not secured.recv(1):
+            raise Refused(
+                f"{name} cannot be reached at {address}: {DIALLING['Socket closed']}",
+                Refusal.CERTIFICATE,
+            )

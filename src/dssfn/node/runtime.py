@@ -1,4 +1,4 @@
-"""One node of a real network, from its files to its model.
+"""The training of one node of a real network, over a transport.
 
 How this works. The node agrees with the others on the last layer that all of them have,
 goes on from there, and saves a checkpoint after every layer. When a neighbour was
@@ -18,29 +18,18 @@ from dssfn._typing import NodeId
 from dssfn.config import Plan
 from dssfn.consensus import Averaging
 from dssfn.driver import drive
-from dssfn.errors import NumericalError, PeerTimeout, PlanError, Regroup
+from dssfn.errors import NumericalError, PeerTimeout, Regroup
 from dssfn.federation import Federation
-from dssfn.network import Network, random_digest
+from dssfn.network import Network
 from dssfn.node.agreement import Assembly
 from dssfn.node.checkpoint import Checkpoints
 from dssfn.planning import settle
 from dssfn.shard import Samples
-from dssfn.solvers import solver_of
 from dssfn.topology import Topology
 from dssfn.training import LayerRecord, Progress, train_node
-from dssfn.transports.grpc import (
-    LARGEST_SIZE,
-    PATIENCE,
-    Credentials,
-    GrpcTransport,
-    Neighbour,
-    Rules,
-    Terms,
-)
+from dssfn.transports import WAIT_WHEN_GONE, ResilientTransport
 
 log = logging.getLogger("dssfn.node")
-
-RIDERS = 16  # numbers that may ride along with a layer's first message: four do
 
 # Deadlines that a node which is started with all layers waits for others, who may need
 # it or may have finished long ago.
@@ -55,82 +44,6 @@ def settled(federation: Federation) -> tuple[Plan, Averaging]:
     return settle(plan, federation.topology())
 
 
-def neighbours_of(
-    node: NodeId, federation: Federation, addresses: dict[str, str]
-) -> list[Neighbour]:
-    """The neighbours of a node, with an address where this end dials.
-
-    Of two nodes with an address in the plan, the later one dials. One without an
-    address has no open port, and dials. `addresses` take the place of the plan's.
-    """
-    mine = federation.nodes[node]
-    found = []
-    for j in federation.topology().neighbours(node):
-        other = federation.nodes[j]
-        dials = other.address is not None and (mine.address is None or j < node)
-        address = addresses.get(other.name, other.address) if dials else None
-        if mine.address is None and other.address is None:
-            raise PlanError(
-                f"`nodes`: {mine.name} and {other.name} are neighbours, and neither "
-                "has an `address`. Give one of them one that the other can dial."
-            )
-        found.append(Neighbour(j, other.name, address))
-    return found
-
-
-def connect(
-    name: str,
-    federation: Federation,
-    plan: Plan,
-    credentials: Credentials,
-    *,
-    listen: str | None = None,
-    addresses: dict[str, str] | None = None,
-) -> GrpcTransport:
-    """Open this node's port and dial its neighbours."""
-    node = federation.index(name)
-    terms = Terms(
-        plan=federation.agreed(),
-        random=random_digest(plan),
-        differences=federation.differences,
-        rules=Rules(
-            run=int(federation.fingerprint()[:16], 16),
-            largest=largest_letter(plan),
-            n_layers=plan.n_layers,
-        ),
-        members=frozenset(federation.names),
-    )
-    return GrpcTransport(
-        name,
-        neighbours_of(node, federation, addresses or {}),
-        terms,
-        credentials,
-        listen=listen,
-        deadline=federation.round_deadline,
-    )
-
-
-def largest_letter(plan: Plan) -> int:
-    """How many numbers the largest letter of a training has."""
-    Q = plan.n_outputs
-    units = [plan.inputs_of(layer) for layer in range(plan.n_layers + 1)]
-    whole_model = Q * sum(units) + 2 * plan.n_features
-    # The nodes compare their models by their lowest and highest numbers.
-    largest = max(
-        *(
-            solver_of(plan, layer).largest_message(Q, n) + RIDERS
-            for layer, n in enumerate(units)
-        ),
-        2 * whole_model,
-    )
-    if largest > LARGEST_SIZE:
-        raise PlanError(
-            f"`width`: a message would have {largest} numbers, and gRPC carries "
-            f"{LARGEST_SIZE} at the most. Choose a smaller width."
-        )
-    return largest
-
-
 @dataclass(slots=True)
 class NodeTraining:
     """The training of one node over a transport.
@@ -143,7 +56,7 @@ class NodeTraining:
         With nothing left open, as `settled` gives it.
     averaging : Averaging
     samples : Samples
-    transport : GrpcTransport
+    transport : ResilientTransport
     checkpoints : Checkpoints
     memory, n_threads : int
         See `train_node`.
@@ -158,7 +71,7 @@ class NodeTraining:
     plan: Plan
     averaging: Averaging
     samples: Samples
-    transport: GrpcTransport
+    transport: ResilientTransport
     checkpoints: Checkpoints
     memory: int | None = None
     n_threads: int = 1
@@ -170,9 +83,9 @@ class NodeTraining:
 
     def run(self) -> Network:
         """Train, from the last checkpoint if there is one."""
-        self.furthest, records = self.checkpoints.load(self.plan)
-        self.progress, _ = self.checkpoints.latest(self.plan)
-        self.records = {record.layer: record for record in records}
+        saved = self.checkpoints.load(self.plan)
+        self.furthest, self.progress = saved.furthest, saved.latest
+        self.records = {record.layer: record for record in saved.records}
         if self.furthest:
             log.info("found layers 0 to %d", len(self.furthest.outputs) - 1)
         if self.is_complete:
@@ -202,7 +115,9 @@ class NodeTraining:
         start = all_nodes.common_start(self.furthest, self.progress)
         self.progress = start
         self.transport.have_met = True
-        self._wait_for(PATIENCE)  # they are there, and may need this node to the end
+        self._wait_for(
+            WAIT_WHEN_GONE
+        )  # they are there, and may need this node to the end
         log.info("layer %d begins", 0 if start is None else len(start.outputs))
         program = train_node(
             self.samples,

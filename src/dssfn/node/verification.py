@@ -1,7 +1,7 @@
 """The rules that a node's certificate must keep, one function each.
 
-Every one of them takes the file's name along, for its message. A step of `pki`, which
-tells what to install when the package cryptography is missing.
+Every one of them takes the file's name along, for its message. Other modules import
+this one before the package cryptography, so that a missing package is reported here.
 """
 
 from __future__ import annotations
@@ -12,14 +12,21 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
-from cryptography import x509
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from cryptography.x509.oid import ExtendedKeyUsageOID
+from dssfn.errors import IdentityError, InputError
+
+try:
+    from cryptography import x509
+    from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ec, rsa
+    from cryptography.x509.oid import ExtendedKeyUsageOID
+except ImportError as exc:  # pragma: no cover
+    raise InputError(
+        "Certificates need the package cryptography. Install it with: "
+        "pip install 'dssfn[grpc]'"
+    ) from exc
 
 from dssfn.certificate_names import UNREADABLE, listed, names_in
-from dssfn.errors import IdentityError
 
 WARN_DAYS = 14  # before a certificate ends
 USES = (

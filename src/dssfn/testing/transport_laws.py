@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from dssfn._typing import Array, NodeId
-from dssfn.transports import Link, Tag, Transport
+from dssfn.transports import Arc, Tag, Transport
 
 # Sizes that a training has, and awkward ones: one number, none, not a power of two,
 # more than a socket takes at once.
@@ -21,7 +21,7 @@ SHAPES: tuple[tuple[int, ...], ...] = ((1,), (0,), (3, 5), (10, 1020), (700_001,
 N_QUICK = 100  # small rounds one after the other
 
 
-def ring_links(n_nodes: int) -> list[Link]:
+def ring_links(n_nodes: int) -> list[Arc]:
     """Both directions of every edge of a ring, for a first test.
 
     >>> ring_links(3)
@@ -32,7 +32,7 @@ def ring_links(n_nodes: int) -> list[Link]:
 
 
 def check_transport(
-    transport: Transport, links: Sequence[Link], nodes: Collection[NodeId]
+    transport: Transport, links: Sequence[Arc], nodes: Collection[NodeId]
 ) -> None:
     """Check one host's transport; all hosts must do so at the same time.
 
@@ -77,7 +77,7 @@ def check_transport(
     _check_special_numbers(transport, Tag(2, step + 1, 0, (6,)), between, nodes)
 
 
-def letter(link: Link, tag: Tag) -> Array:
+def letter(link: Arc, tag: Tag) -> Array:
     """What is sent over a link: numbers that follow from the link and the tag."""
     size = math.prod(tag.shape)
     start = 1e6 * link[0] + 1e4 * link[1] + 100.0 * tag.step + tag.round
@@ -85,7 +85,7 @@ def letter(link: Link, tag: Tag) -> Array:
 
 
 def _exchange(
-    transport: Transport, tag: Tag, links: Sequence[Link], nodes: Collection[NodeId]
+    transport: Transport, tag: Tag, links: Sequence[Arc], nodes: Collection[NodeId]
 ) -> None:
     out = {link: letter(link, tag) for link in links if link[0] in nodes}
     kept = {link: values.copy() for link, values in out.items()}
@@ -101,7 +101,7 @@ def _exchange(
 
 
 def _check_special_numbers(
-    transport: Transport, tag: Tag, links: Sequence[Link], nodes: Collection[NodeId]
+    transport: Transport, tag: Tag, links: Sequence[Arc], nodes: Collection[NodeId]
 ) -> None:
     """Every finite number arrives to the last bit."""
     tiny, huge = np.finfo(float).smallest_subnormal, np.finfo(float).max

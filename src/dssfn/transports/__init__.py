@@ -2,7 +2,26 @@
 
 from __future__ import annotations
 
-from dssfn.transports.base import Letters, Link, Tag, Transport
+from dssfn.transports.base import (
+    WAIT_WHEN_GONE,
+    Account,
+    Arc,
+    Letters,
+    ResilientTransport,
+    Tag,
+    Transport,
+)
 from dssfn.transports.memory import memory_network
+from dssfn.transports.reasons import Reason
 
-__all__ = ["Letters", "Link", "Tag", "Transport", "memory_network"]
+__all__ = [
+    "WAIT_WHEN_GONE",
+    "Account",
+    "Arc",
+    "Letters",
+    "Reason",
+    "ResilientTransport",
+    "Tag",
+    "Transport",
+    "memory_network",
+]

@@ -1,21 +1,30 @@
-"""What every transport is: one verb."""
+"""What a transport is: one verb; and what one is that outlives its neighbours.
+
+`Transport` is all that an averaging needs. A node of a real network also meets
+neighbours that come late, go, and come back: it is written against `ResilientTransport`
+and knows no socket.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias
 
 from dssfn._typing import Array, NodeId
+from dssfn.transports.reasons import Reason
 
-Link: TypeAlias = tuple[NodeId, NodeId]
-"""From a node to one of its neighbours."""
+WAIT_WHEN_GONE = 10  # deadlines that a neighbour which is gone is waited for
 
-Letters: TypeAlias = Mapping[Link, Array]
-"""One matrix for each of some links."""
+Arc: TypeAlias = tuple[NodeId, NodeId]
+"""A directed edge of the graph: from a node to one of its neighbours."""
+
+Letters: TypeAlias = Mapping[Arc, Array]
+"""One matrix for each of some arcs."""
 
 
 class Tag(NamedTuple):
-    """Which exchange this is: the same on both ends of every link.
+    """Which exchange this is: the same on both ends of every edge.
 
     Parameters
     ----------
@@ -44,8 +53,8 @@ class Transport(Protocol):
     """
 
     def exchange(
-        self, tag: Tag, letters: Letters, expected: Collection[Link]
-    ) -> dict[Link, Array]:
+        self, tag: Tag, letters: Letters, expected: Collection[Arc]
+    ) -> dict[Arc, Array]:
         """Send letters, and return the expected ones once all have come.
 
         Parameters
@@ -55,7 +64,7 @@ class Transport(Protocol):
         letters : mapping
             What the nodes here send to neighbours elsewhere. The arrays must not change
             before the next exchange has returned.
-        expected : collection of links
+        expected : collection of arcs
             From where letters come; all end at a node of this host.
 
         Raises
@@ -68,3 +77,48 @@ class Transport(Protocol):
 
     def close(self) -> None:
         """Leave; neighbours that still wait are told."""
+
+
+@dataclass(slots=True)
+class Account:
+    """What a link has carried, for people to look at."""
+
+    bytes_sent: int = 0
+    bytes_received: int = 0
+    seconds_waited: float = 0.0
+    n_connections: int = 0
+
+
+class ResilientTransport(Transport, Protocol):
+    """A transport whose neighbours may come late, be restarted, or stay away.
+
+    Broken connections are its own affair. When a neighbour was restarted, the letters
+    of the time before are lost: `exchange` then raises `Regroup` on all nodes, each
+    calls `join`, and all go back together to what they have in common.
+    """
+
+    deadline: float
+    """Seconds within which a neighbour that is connected gives a sign of life."""
+
+    patience: float
+    """Seconds to wait for a neighbour that is gone before `PeerTimeout`."""
+
+    have_met: bool
+    """Set by the training once all nodes have met; from then on a goodbye counts."""
+
+    @property
+    def at(self) -> Tag:
+        """The exchange that the training is in."""
+
+    @property
+    def epoch(self) -> int:
+        """How often nodes had to go back together."""
+
+    def join(self) -> None:
+        """Go on with all others after `Regroup`."""
+
+    def accounts(self) -> dict[str, tuple[Account, bool]]:
+        """What was carried to and from every neighbour, and whether it is connected."""
+
+    def close(self, reason: Reason = Reason.STOPPED) -> None:
+        """Leave; the neighbours are told the reason, and nothing else."""

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from dssfn._typing import Array, NodeId
 from dssfn.errors import PeerTimeout, ProtocolError
-from dssfn.transports.base import Letters, Link, Tag
+from dssfn.transports.base import Arc, Letters, Tag
 
 _Post = queue.SimpleQueue[tuple[Tag, Array] | None]
 
@@ -16,34 +16,34 @@ class MemoryTransport:
     """One host of a network in memory; made by `memory_network`."""
 
     def __init__(
-        self, posts: dict[Link, _Post], nodes: Collection[NodeId], deadline: float
+        self, posts: dict[Arc, _Post], nodes: Collection[NodeId], deadline: float
     ) -> None:
-        self._out = {link: post for link, post in posts.items() if link[0] in nodes}
-        self._in = {link: post for link, post in posts.items() if link[1] in nodes}
+        self._out = {arc: post for arc, post in posts.items() if arc[0] in nodes}
+        self._in = {arc: post for arc, post in posts.items() if arc[1] in nodes}
         self._deadline = deadline
 
     def exchange(
-        self, tag: Tag, letters: Letters, expected: Collection[Link]
-    ) -> dict[Link, Array]:
+        self, tag: Tag, letters: Letters, expected: Collection[Arc]
+    ) -> dict[Arc, Array]:
         """Hand over letters and wait for the expected ones."""
-        for link, values in letters.items():
-            self._out[link].put((tag, values))
-        return {link: self._receive(link, tag) for link in sorted(expected)}
+        for arc, values in letters.items():
+            self._out[arc].put((tag, values))
+        return {arc: self._receive(arc, tag) for arc in sorted(expected)}
 
-    def _receive(self, link: Link, tag: Tag) -> Array:
+    def _receive(self, arc: Arc, tag: Tag) -> Array:
         try:
-            came = self._in[link].get(timeout=self._deadline)
+            came = self._in[arc].get(timeout=self._deadline)
         except queue.Empty:
             raise PeerTimeout(
-                f"Node {link[0]} sent nothing for step {tag.step}, round {tag.round} "
+                f"Node {arc[0]} sent nothing for step {tag.step}, round {tag.round} "
                 f"within {self._deadline:g} s. Check that it is running, or raise "
                 "`round_deadline`."
             ) from None
         if came is None:
-            raise PeerTimeout(f"Node {link[0]} has left before step {tag.step}.")
+            raise PeerTimeout(f"Node {arc[0]} has left before step {tag.step}.")
         if came[0] != tag:
             raise ProtocolError(
-                f"Node {link[0]} must send its letter for {tag}, got one for {came[0]}."
+                f"Node {arc[0]} must send its letter for {tag}, got one for {came[0]}."
             )
         return came[1]
 
@@ -55,7 +55,7 @@ class MemoryTransport:
 
 def memory_network(
     hosts: Sequence[Collection[NodeId]],
-    links: Collection[Link],
+    arcs: Collection[Arc],
     *,
     deadline: float = 30.0,
 ) -> list[MemoryTransport]:
@@ -65,8 +65,8 @@ def memory_network(
     ----------
     hosts : sequence of collections of nodes
         The nodes of every host.
-    links : collection of links
-        All directed links of the graph.
+    arcs : collection of arcs
+        Both directions of every edge of the graph.
     deadline : float
         Seconds to wait for a letter.
 
@@ -79,5 +79,5 @@ def memory_network(
     >>> b.exchange(tag, {}, [(0, 1)])[0, 1].tolist()
     [1.0, 2.0]
     """
-    posts: dict[Link, _Post] = {link: queue.SimpleQueue() for link in links}
+    posts: dict[Arc, _Post] = {arc: queue.SimpleQueue() for arc in arcs}
     return [MemoryTransport(posts, nodes, deadline) for nodes in hosts]

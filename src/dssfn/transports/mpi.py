@@ -26,7 +26,7 @@ import numpy as np
 
 from dssfn._typing import Array, NodeId
 from dssfn.errors import PeerTimeout, PlanError, ProtocolError, TransportError
-from dssfn.transports.base import Letters, Link, Tag
+from dssfn.transports.base import Arc, Letters, Tag
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -110,9 +110,9 @@ class _Layout:
     """
 
     size: int
-    out: list[list[Link]]
+    out: list[list[Arc]]
     out_sizes: list[int]
-    links: list[Link]
+    links: list[Arc]
     in_sizes: list[int]
     in_places: list[int]
 
@@ -151,7 +151,7 @@ class MPITransport:
         self,
         comm: MPI.Intracomm,
         hosts: Sequence[Collection[NodeId]],
-        links: Collection[Link],
+        links: Collection[Arc],
         *,
         notice: float = 30.0,
         deadline: float = 3000.0,
@@ -184,8 +184,8 @@ class MPITransport:
         return self._comm
 
     def exchange(
-        self, tag: Tag, letters: Letters, expected: Collection[Link]
-    ) -> dict[Link, Array]:
+        self, tag: Tag, letters: Letters, expected: Collection[Arc]
+    ) -> dict[Arc, Array]:
         """Send letters, and wait for the expected ones and for all adjacent ranks."""
         if not self._ranks:
             return {}
@@ -207,7 +207,7 @@ class MPITransport:
         return {link: came[k] for k, link in enumerate(layout.links)}
 
     def _new_layout(
-        self, shape: tuple[int, ...], out: tuple[Link, ...], expected: tuple[Link, ...]
+        self, shape: tuple[int, ...], out: tuple[Arc, ...], expected: tuple[Arc, ...]
     ) -> _Layout:
         """Where the letters of a round lie."""
         size = math.prod(shape)
@@ -222,9 +222,9 @@ class MPITransport:
             in_places=[_FLOAT64.itemsize * size * end for end in ends[:-1]],
         )
 
-    def _by_rank(self, links: Iterable[Link], *, end: int) -> list[list[Link]]:
+    def _by_rank(self, links: Iterable[Arc], *, end: int) -> list[list[Arc]]:
         """Links in order, for each adjacent rank that one of their ends is on."""
-        parts: list[list[Link]] = [[] for _ in self._ranks]
+        parts: list[list[Arc]] = [[] for _ in self._ranks]
         for link in sorted(links):
             parts[self._ranks.index(self._rank_of[link[end]])].append(link)
         return parts
@@ -282,7 +282,7 @@ class MPITransport:
         self._comm.Free()
 
 
-def _block(letters: Letters, links: list[Link]) -> Array:
+def _block(letters: Letters, links: list[Arc]) -> Array:
     """The letters of some links side by side; a single one as it is."""
     if len(links) == 1:
         return np.ascontiguousarray(letters[links[0]], _FLOAT64)

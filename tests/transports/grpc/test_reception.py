@@ -7,8 +7,8 @@ import pytest
 from dssfn.errors import ProtocolError
 from dssfn.transports.grpc import Rules, Terms
 from dssfn.transports.grpc import exchange_pb2 as pb
-from dssfn.transports.grpc.reasons import Refusal, Refused
 from dssfn.transports.grpc.reception import AnotherPlan, Reception
+from dssfn.transports.grpc.refusals import Refusal, Refused
 from tests.support.intruder import Words
 
 PLAN, RANDOM, RULES = b'{"seed":1}', "r" * 64, Rules(run=7, largest=100, n_layers=3)

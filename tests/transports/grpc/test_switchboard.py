@@ -21,9 +21,10 @@ from dssfn.transports.base import Tag
 from dssfn.transports.grpc import Neighbour, Rules, Terms
 from dssfn.transports.grpc import exchange_pb2 as pb
 from dssfn.transports.grpc.epochs import RESTARTS, RESTARTS_IN_VAIN
-from dssfn.transports.grpc.reasons import Reason, Refusal, Refused
+from dssfn.transports.grpc.refusals import Refusal, Refused
 from dssfn.transports.grpc.switchboard import CHATTER, Switchboard
 from dssfn.transports.grpc.wire import PROTOCOL, encode_frame
+from dssfn.transports.reasons import Reason
 
 RUN, TAG = 7, Tag(0, 0, 0, (1,))
 DEADLINE = 0.2
@@ -289,7 +290,7 @@ def test_one_that_has_not_heard_the_answer_yet_need_not_start_again(board):
         link, stream = _greet(board, knows=77)
         board.ended(link, stream, "cut")
     assert board.epochs.newest == 0
-    link, stream = _greet(board, knows=board._incarnation)
+    link, stream = _greet(board, knows=board._greetings.incarnation)
     assert _takes(board, link, stream, _letter(value=3.0))
     assert board.exchange(TAG, {}, [(1, 0)])[1, 0] == [3.0]
 
@@ -321,7 +322,7 @@ def test_before_all_have_met_one_that_gave_up_is_waited_for_as_long_as_any(board
 def test_a_greeting_that_is_refused_starts_no_epoch(board):
     _greet(board)
     with pytest.raises(ProtocolError, match="of which 0 were sent"):
-        _greet(board, epoch=3, knows=board._incarnation, received=9)
+        _greet(board, epoch=3, knows=board._greetings.incarnation, received=9)
     board.exchange(TAG, {}, [])
 
 

@@ -20,9 +20,9 @@ from typing import NamedTuple, Protocol
 
 from dssfn._typing import Array, NodeId
 from dssfn.errors import ProtocolError
-from dssfn.transports.base import Tag
-from dssfn.transports.grpc.reasons import Reason
+from dssfn.transports.base import Account, Tag
 from dssfn.transports.grpc.wire import Frame
+from dssfn.transports.reasons import Reason
 
 # Nodes walk in step: a neighbour is never more than a few letters ahead, and confirms
 # what it got with every letter of its own.
@@ -55,16 +55,6 @@ class Letter(NamedTuple):
     number: int
     epoch: int
     frame: bytes
-
-
-@dataclass(slots=True)
-class Account:
-    """What a link has carried, for people to look at."""
-
-    bytes_sent: int = 0
-    bytes_received: int = 0
-    seconds_waited: float = 0.0
-    n_connections: int = 0
 
 
 @dataclass(slots=True)

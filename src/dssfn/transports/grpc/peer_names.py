@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from dssfn.certificate_names import names_in
 from dssfn.errors import IdentityError, ProtocolError
 from dssfn.federation import split_address
-from dssfn.transports.grpc.reasons import Refusal, Refused
+from dssfn.transports.grpc.refusals import Refusal, Refused
 from dssfn.transports.grpc.troubles import DIALLING
 from dssfn.transports.grpc.wire import excerpt
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from dssfn.errors import ProtocolError
 from dssfn.transports.grpc import exchange_pb2 as pb
-from dssfn.transports.grpc.reasons import Refusal, Refused
+from dssfn.transports.grpc.refusals import Refusal, Refused
 from dssfn.transports.grpc.wire import PROTOCOL, Rules, decode, excerpt
 
 

@@ -41,31 +41,29 @@ from dssfn.errors import (
     Regroup,
     TransportError,
 )
-from dssfn.transports.base import Letters, Tag
-from dssfn.transports.base import Link as Edge
+from dssfn.transports.base import WAIT_WHEN_GONE, Account, Arc, Letters, Tag
 from dssfn.transports.grpc import exchange_pb2 as pb
 from dssfn.transports.grpc.epochs import RESTARTS_IN_VAIN, Epochs
-from dssfn.transports.grpc.link import Account, Greeting, Letter, Link, Stream
+from dssfn.transports.grpc.greetings import Greetings
+from dssfn.transports.grpc.link import Letter, Link, Stream
 from dssfn.transports.grpc.pace import Budget, Tally
 from dssfn.transports.grpc.plans import Plans
-from dssfn.transports.grpc.reasons import Reason, Refusal, Refused
 from dssfn.transports.grpc.reception import AnotherPlan, Reception, Terms
 from dssfn.transports.grpc.wire import (
     ITEM,
-    PROTOCOL,
     Frame,
     check_frame,
     check_reason,
     decode,
     encode_frame,
 )
+from dssfn.transports.reasons import Reason
 
 log = logging.getLogger("dssfn.node")
 
 BEATS = 4  # signs of life within the deadline
 SILENCE = 0.75  # of the deadline; a stream that is silent for longer is dead
 SLOWEST_LINE = 125_000  # bytes in a second; signs of life wait behind long letters
-PATIENCE = 10  # deadlines to wait for a neighbour that is gone
 CHATTER = 64  # envelopes at once that are no new letter; then 32 in every deadline
 COMPLAINTS = 20  # deadlines between two lines about the same wait, at the most
 
@@ -102,17 +100,19 @@ class Switchboard:
     ) -> None:
         self.name = name
         self.deadline = deadline
-        self.patience = PATIENCE * deadline
+        self.patience = WAIT_WHEN_GONE * deadline
         self.have_met = False  # all nodes, as the training knows
         self.is_leaving = False
         self.epochs = Epochs(deadline, terms.members)
         self._terms = terms
         self.reception = Reception(name, [one.name for one in neighbours], terms)
         self._plans = Plans(name, terms.members)
-        self._incarnation = secrets.randbits(63) + 1
-        now = time.monotonic()
+        incarnation, now = secrets.randbits(63) + 1, time.monotonic()
+        self._greetings = Greetings(
+            name, terms, incarnation, self.epochs, silence=SILENCE * deadline
+        )
         self._links = {
-            one.number: Link(one.number, one.name, self._incarnation, lost_since=now)
+            one.number: Link(one.number, one.name, incarnation, lost_since=now)
             for one in neighbours
         }
         self._by_name = {link.name: link for link in self._links.values()}
@@ -130,8 +130,8 @@ class Switchboard:
     # For the training's thread.
 
     def exchange(
-        self, tag: Tag, letters: Letters, expected: Collection[Edge]
-    ) -> dict[Edge, Array]:
+        self, tag: Tag, letters: Letters, expected: Collection[Arc]
+    ) -> dict[Arc, Array]:
         """Post letters and wait for the expected ones, however often streams break."""
         with self._changed:
             self._check()
@@ -194,18 +194,18 @@ class Switchboard:
         link.post(frame, self.epoch)
 
     def _collect(
-        self, tag: Tag, expected: Collection[Edge], began: float
-    ) -> dict[Edge, Array]:
-        found: dict[Edge, Array] = {}
+        self, tag: Tag, expected: Collection[Arc], began: float
+    ) -> dict[Arc, Array]:
+        found: dict[Arc, Array] = {}
         complained, interval = began, self.deadline
         while True:
             self._check()
             now = time.monotonic()
-            for edge in set(expected) - set(found):
-                link = self._links[edge[0]]
+            for arc in set(expected) - set(found):
+                link = self._links[arc[0]]
                 values = self._take(link, tag, now)
                 if values is not None:
-                    found[edge] = values
+                    found[arc] = values
                     link.account.seconds_waited += now - began
             missing = [self._links[e[0]] for e in expected if e not in found]
             if not missing:
@@ -281,39 +281,15 @@ class Switchboard:
     def hello(self, name: str) -> bytes:
         """The first words to a neighbour."""
         with self._changed:
-            link = self._by_name[name]
-            link.n_attempts += 1
-            hello = pb.Hello(
-                protocol=PROTOCOL,
-                node=self.name,
-                plan=self._terms.plan,
-                random=self._terms.random,
-                incarnation=self._incarnation,
-                knows=link.peer_incarnation or 0,
-                received=link.n_received,
-                epoch=self.epochs.newest,
-                restarted=self.epochs.restarted,
-                agreeing=self._plans.agreeing(),
-                attempt=link.n_attempts,
-            )
-        return bytes(pb.Envelope(hello=hello).SerializeToString())
+            agreeing = self._plans.agreeing()
+            return self._greetings.say(self._by_name[name], agreeing)
 
     def greet(self, data: bytes, names: Collection[str], stream: Stream) -> Link:
-        """Check a neighbour's first words, and use its stream from now on.
+        """Use a stream from now on, if the first words over it are a neighbour's.
 
-        Parameters
-        ----------
-        data : bytes
-            What came.
-        names : collection of str
-            Those on its certificate.
-        stream : Stream
-            The stream, if all is well.
-
-        Raises
-        ------
-        Refused
-            If this is nobody to talk to.
+        `data` and `names` are as in `Reception.check_hello`, which raises `Refused` for
+        anybody else; so does this for a neighbour that is connected already, or makes
+        all nodes start again too often.
         """
         try:
             hello = self.reception.check_hello(data, names)
@@ -323,7 +299,7 @@ class Switchboard:
         with self._changed:
             link, now = self._by_name[hello.node], time.monotonic()
             was_known = link.peer_incarnation is not None
-            must_regroup = self._meet(link, hello, now)
+            must_regroup = self._greetings.hear(link, hello, now)
             self._plans.agrees(link.name, hello.agreeing)
             link.attach(stream, now)
             how = (
@@ -336,37 +312,6 @@ class Switchboard:
             self.tally.note((link.name, how), logging.INFO, f"{link.name} is {how}")
             self._changed.notify_all()
             return link
-
-    def _meet(self, link: Link, hello: pb.Hello, now: float) -> bool:
-        """Go on with a neighbour where both stand; returns whether it was restarted."""
-        self.epochs.check(hello.epoch, is_greeting=True)
-        is_same = hello.incarnation == link.peer_incarnation
-        if not is_same and link.is_alive(now, SILENCE * self.deadline):
-            raise Refused(
-                f"{link.name} is connected already, as another process",
-                Refusal.CONNECTED,
-            )
-        if is_same and hello.attempt <= link.peer_attempt:
-            raise Refused("a later greeting of it has come before", Refusal.LATE)
-        greeting = Greeting(
-            hello.incarnation, hello.knows, hello.received, hello.attempt
-        )
-        is_restarted = link.is_restarted(greeting)
-        # If it is in a newer epoch already, that one serves; nothing was sent in it.
-        is_newer = hello.epoch > self.epochs.newest
-        newest = hello.epoch if is_newer else self.epochs.newest + is_restarted
-        is_newer |= is_restarted
-        if is_newer and not self.epochs.may_rise(link.name, now):
-            raise Refused(
-                f"{link.name} makes all nodes start again too often; for now it is "
-                "not listened to",
-                Refusal.TOO_OFTEN,
-            )
-        link.greet(greeting)
-        if is_newer:
-            restarted = link.name if is_restarted else hello.restarted
-            self.epochs.rise(newest, restarted, link.name)
-        return is_restarted
 
     def _differ(self, exc: AnotherPlan) -> None:
         """Note a neighbour with another plan; stop if this node's is the odd one."""

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
+import grpc.aio
+
 # Of a neighbour that this node dials.
 DIALLING = {
     "CERTIFICATE_VERIFY_FAILED": "its certificate is not one that this node's "
@@ -41,3 +45,12 @@ def likely_cause(text: str, causes: dict[str, str]) -> tuple[str, str]:
     """
     found = (item for item in causes.items() if item[0] in text)
     return next(found, ("", ""))
+
+
+def in_own_words(exc: BaseException) -> str:
+    """What happened, in words of this node: those of the other end are not shown."""
+    if isinstance(exc, grpc.aio.AioRpcError):
+        return f"its stream ended ({exc.code().name.lower()})"
+    if isinstance(exc, ConnectionError) and exc.errno:
+        return os.strerror(exc.errno)
+    return str(exc) or type(exc).__name__

@@ -18,7 +18,7 @@ from dssfn._typing import Array
 from dssfn.errors import ProtocolError
 from dssfn.transports.base import Tag
 from dssfn.transports.grpc import exchange_pb2 as pb
-from dssfn.transports.grpc.reasons import Reason
+from dssfn.transports.reasons import Reason
 
 PROTOCOL = 2
 DTYPE = "<f8"

@@ -12,16 +12,16 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
-from dssfn._atomic import write_atomically
+from dssfn._atomic import no_empty_folders, write_atomically
 from dssfn.errors import InputError, PlanError
 from dssfn.federation import Federation
-from dssfn.node.pki import NODE_DAYS, issue, make_authority
 from dssfn.node.spec import NODE_FILE
-from dssfn.node.texts import node_text, plan_text
 from dssfn.node_names import check_node_name
+from dssfn.setup.pki import NODE_DAYS, issue, make_authority
+from dssfn.setup.texts import node_text, plan_text
 
 PLAN_FILE = "plan.toml"
 CERTIFICATE_FILE, KEY_FILE = "node.crt", "node.key"
@@ -98,26 +98,21 @@ def check_folder_name(what: str, name: str) -> None:
 def _new_folder(path: Path) -> Iterator[Path]:
     """A folder to fill, which then appears under its name, or not at all."""
     _check_free(path)
-    parents = [one for one in path.parents if not one.exists()]
-    made = None
-    try:
+    with no_empty_folders(path.parent):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             made = Path(tempfile.mkdtemp(".part", f".{path.name}.", path.parent))
         except OSError as exc:
             raise _unusable(path, exc) from exc
-        yield made
         try:
-            made.replace(path)
-        except OSError as exc:
-            raise _unusable(path, exc) from exc
-    except BaseException:
-        if made is not None:
+            yield made
+            try:
+                made.replace(path)
+            except OSError as exc:
+                raise _unusable(path, exc) from exc
+        except BaseException:
             shutil.rmtree(made, ignore_errors=True)
-        with suppress(OSError):  # not empty
-            for one in parents:
-                one.rmdir()
-        raise
+            raise
 
 
 def _check_free(path: Path) -> None:

@@ -14,9 +14,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-import dssfn.node.member_certificates as member_certificates
+import dssfn.setup.member_certificates as member_certificates
 from dssfn.errors import IdentityError
-from dssfn.node.pki import read_identity
+from dssfn.node.identity import read_identity
 from dssfn.node.spec import load_node
 from tests.integration.test_federation_cli import DATA, identity, init
 from tests.support.commands import dssfn, wrong
@@ -208,7 +208,7 @@ def test_a_request_that_cannot_be_written_leaves_no_key(tmp_path, monkeypatch):
     def broken(*args, **kwargs):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("dssfn.node.certificate_request.write_atomically", broken)
+    monkeypatch.setattr("dssfn.setup.certificate_request.write_atomically", broken)
     result = dssfn("node", "request", "north", "--out", tmp_path / "home")
     assert result.exit_code == 1
     assert list((tmp_path / "home").iterdir()) == []

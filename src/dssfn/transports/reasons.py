@@ -1,4 +1,4 @@
-"""The fixed words that may leave a node: why it goes, and why it turns somebody away.
+"""The fixed words by which a node that leaves says why.
 
 An exception's text may hold a cell of a table, a label or a path. It stays in the log
 of the node that raised it; the others are told one of these words.
@@ -7,8 +7,6 @@ of the node that raised it; the others are told one of these words.
 from __future__ import annotations
 
 from enum import Enum
-
-from dssfn.errors import TransportError
 
 
 class Reason(Enum):
@@ -26,26 +24,3 @@ class Reason(Enum):
     NUMBERS = "its arithmetic left the finite numbers"
     NETWORK = "one of its neighbours broke the protocol"
     FAULT = "an unexpected error"
-
-
-class Refusal(Enum):
-    """Why a stream is refused; the value is all that the other end is told."""
-
-    CERTIFICATE = "certificate"
-    NO_NEIGHBOUR = "no neighbour"
-    ANOTHER_NAME = "another name"
-    ANOTHER_PLAN = "another plan"
-    CONNECTED = "connected already"
-    TOO_OFTEN = "restarted too often"
-    TOO_MANY = "too many calls"
-    PROTOCOL = "protocol error"
-    LATE = "too late"
-    FAULT = "fault"
-
-
-class Refused(TransportError):
-    """This end does not talk to the other one; the text is for this node's log."""
-
-    def __init__(self, text: str, refusal: Refusal) -> None:
-        super().__init__(text)
-        self.refusal = refusal

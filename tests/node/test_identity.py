@@ -2,62 +2,25 @@ from __future__ import annotations
 
 import logging
 import os
-import stat
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
-import grpc
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID as Use
-from cryptography.x509.oid import NameOID
 
-from dssfn.errors import IdentityError, InputError
-from dssfn.node.pki import (
-    Credential,
-    Identity,
-    issue,
-    make_authority,
-    read_authority,
-    read_identity,
+from dssfn.errors import IdentityError
+from dssfn.node.identity import Identity, read_identity
+from dssfn.setup.pki import Credential, issue, make_authority
+from tests.support.handshake import meet
+from tests.support.odd_certificates import (
+    NOT_NORTHS,
+    certificate_for,
+    certify,
 )
-from tests.support.odd_certificates import NOT_NORTHS, certificate_for, pem_of
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 BOTH = (Use.CLIENT_AUTH, Use.SERVER_AUTH)
-
-
-def certify(name, signer=None, *, ca=False, key=None, dns=(), uses=None, sign=True,
-            start=NOW - timedelta(days=1), end=NOW + timedelta(days=99)):  # fmt: skip
-    """A certificate as some other authority might make it, with its key."""
-    key = key or ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-    issuer, issuer_key = subject, key
-    if signer is not None:
-        issuer = x509.load_pem_x509_certificate(signer.certificate_pem).subject
-        issuer_key = serialization.load_pem_private_key(signer.key_pem, None)
-    builder = (
-        x509.CertificateBuilder()
-        .subject_name(subject).issuer_name(issuer).public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(start).not_valid_after(end)
-        .add_extension(x509.BasicConstraints(ca, None), critical=True)
-    )  # fmt: skip
-    if dns:
-        names = [x509.DNSName(one) for one in dns]
-        builder = builder.add_extension(x509.SubjectAlternativeName(names), False)
-    if uses:
-        builder = builder.add_extension(x509.ExtendedKeyUsage(uses), False)
-    if not sign:
-        usage = x509.KeyUsage(False, False, True, False, False, False, False, False,
-                              False)  # fmt: skip
-        builder = builder.add_extension(usage, True)
-    made = builder.sign(issuer_key, hashes.SHA256())
-    return Credential(made.public_bytes(serialization.Encoding.PEM), pem_of(key))
 
 
 @pytest.fixture(scope="module")
@@ -107,30 +70,6 @@ def test_a_key_is_not_shown_when_an_identity_is_printed(authority, read):
     assert "PRIVATE" not in repr(issue(authority, "a"))
 
 
-def test_a_node_certificate_says_what_tls_wants_to_know(authority):
-    made = issue(authority, "a", now=NOW)
-    node = x509.load_pem_x509_certificate(made.certificate_pem)
-    signer = x509.load_pem_x509_certificate(authority.certificate_pem)
-    found = {type(one.value): one for one in node.extensions}
-    assert node.subject.rfc4514_string() == "CN=a"
-    names = found[x509.SubjectAlternativeName].value
-    assert names.get_values_for_type(x509.DNSName) == ["a"]
-    assert set(found[x509.ExtendedKeyUsage].value) == set(BOTH)
-    assert found[x509.BasicConstraints].critical
-    assert not found[x509.BasicConstraints].value.ca
-    assert found[x509.KeyUsage].value.digital_signature
-    assert isinstance(node.public_key().curve, ec.SECP256R1)
-    assert (
-        found[x509.AuthorityKeyIdentifier].value.key_identifier
-        == signer.extensions.get_extension_for_class(
-            x509.SubjectKeyIdentifier
-        ).value.digest
-    )
-    assert node.not_valid_before_utc == NOW - timedelta(hours=1)
-    assert signer.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
-    assert (signer.not_valid_after_utc - NOW).days in (3649, 3650)
-
-
 def test_a_name_too_long_for_the_subject_is_still_a_name(authority, read):
     name = ".".join(["node" * 10] * 4)
     assert read(issue(authority, name), authority, name=name).name == name
@@ -143,28 +82,6 @@ def test_a_certificate_does_not_outlive_its_authority(read):
     assert read(node, short).expires == short.expires
     with pytest.raises(IdentityError, match="can sign no more"):
         issue(make_authority("old", days=1, now=NOW - timedelta(days=9)), "a")
-
-
-@pytest.mark.parametrize("days", [0, -3])
-def test_a_validity_of_no_days_is_refused(authority, days):
-    with pytest.raises(InputError, match="`days` must be at least 1"):
-        issue(authority, "a", days=days)
-
-
-def test_days_beyond_the_calendar_end_with_it():
-    assert make_authority("for ever", days=10**7).expires.year == 9999
-
-
-@pytest.mark.skipif(os.name == "nt", reason="modes are a POSIX matter")
-def test_a_key_is_written_for_its_owner_alone(authority, tmp_path):
-    old = os.umask(0)
-    try:
-        authority.write(tmp_path / "c", tmp_path / "k")
-        authority.write(tmp_path / "c", tmp_path / "k")  # over the first
-    finally:
-        os.umask(old)
-    assert stat.S_IMODE((tmp_path / "k").stat().st_mode) == 0o600
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "k"]
 
 
 def test_two_authorities_in_one_bundle(authority, read):
@@ -362,50 +279,6 @@ def test_a_key_with_a_passphrase_is_refused(authority, refused):
     assert "passphrase" in refused(node, authority, key=locked)
 
 
-def test_an_authority_is_read_back(authority, tmp_path):
-    files = tmp_path / "c", tmp_path / "k"
-    authority.write(*files)
-    assert read_authority(*files) == authority
-    issue(authority, "a").write(*files)
-    with pytest.raises(IdentityError, match="an authority's, not a node's"):
-        read_authority(*files)
-    files[0].write_bytes(authority.certificate_pem)
-    with pytest.raises(IdentityError, match="another key"):
-        read_authority(*files)
-
-
-class _WhoAreYou(grpc.GenericRpcHandler):
-    def service(self, details):
-        return grpc.unary_unary_rpc_method_handler(
-            lambda request, context: context.auth_context()[
-                "x509_subject_alternative_name"
-            ][0]
-        )
-
-
-def meet(server, client):
-    """Whom a gRPC server sees when a client calls it; both must show a certificate."""
-    pair = [(server.key_pem, server.certificate_pem)]
-    with ThreadPoolExecutor(1) as pool:
-        host = grpc.server(pool)
-        host.add_generic_rpc_handlers((_WhoAreYou(),))
-        port = host.add_secure_port(
-            "127.0.0.1:0",
-            grpc.ssl_server_credentials(
-                pair, server.authorities_pem, require_client_auth=True
-            ),
-        )
-        host.start()
-        credentials = grpc.ssl_channel_credentials(
-            client.authorities_pem, client.key_pem, client.certificate_pem
-        )
-        named = [("grpc.ssl_target_name_override", server.name)]
-        with grpc.secure_channel(f"127.0.0.1:{port}", credentials, named) as channel:
-            seen = channel.unary_unary("/who/are-you")(b"", timeout=10)
-        host.stop(None)
-        return seen.decode()
-
-
 def test_identities_meet_over_grpc(authority, read):
     root = certify("root", ca=True)
     between = certify("between", root, ca=True)
@@ -421,26 +294,3 @@ def test_identities_meet_over_grpc(authority, read):
     assert meet(own, lab) == named
     assert meet(partial, partial) == "b"
     assert meet(old, wide) == "d"
-
-
-def test_the_extra_is_named_where_cryptography_is_missing(tmp_path):
-    code = (
-        "import sys; sys.modules['cryptography'] = None\n"
-        "import dssfn.cli.main\n"  # other commands work without it
-        "import dssfn.node.pki"
-    )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "InputError" in shown.stderr
-    assert "pip install 'dssfn[grpc]'" in shown.stderr
-    code = (
-        "import sys; sys.modules['cryptography'] = None\n"
-        "sys.argv[1:] = 'federation init fed --nodes a,b'.split()\n"
-        "from dssfn.cli.main import run; run()"
-    )
-    shown = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path
-    )
-    assert shown.returncode == 2
-    assert shown.stderr.startswith("Error: ")
-    assert "pip install 'dssfn[grpc]'" in shown.stderr
-    assert list(tmp_path.iterdir()) == []

@@ -15,8 +15,10 @@ from dssfn._atomic import write_atomically
 from dssfn.errors import IdentityError, PlanError
 from dssfn.federation import read_toml
 from dssfn.hints import unknown
-from dssfn.node.certificate_request import Request, fingerprint, read_request
-from dssfn.node.folders import (
+from dssfn.node.verification import PublicKey, certificates_in, public_key_of
+from dssfn.node_names import is_node_name
+from dssfn.setup.certificate_request import Request, fingerprint, read_request
+from dssfn.setup.folders import (
     AUTHORITY_FILE,
     CERTIFICATE_FILE,
     KEY_FILE,
@@ -24,7 +26,7 @@ from dssfn.node.folders import (
     authority_files,
     check_folder_name,
 )
-from dssfn.node.pki import (
+from dssfn.setup.pki import (
     NODE_DAYS,
     Credential,
     certify,
@@ -32,8 +34,6 @@ from dssfn.node.pki import (
     issue,
     read_authority,
 )
-from dssfn.node.verification import PublicKey, certificates_in, public_key_of
-from dssfn.node_names import is_node_name
 
 # isort: split
 from cryptography.exceptions import UnsupportedAlgorithm

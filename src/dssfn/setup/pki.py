@@ -1,45 +1,33 @@
-"""Certificates: a small authority of one's own, and a node's proof of who it is.
+"""Certificates are made here: a small authority of one's own, and what it signs.
 
 A certificate binds a key to a node's name; whoever holds the key is that node. Nodes
-trust what one of their authorities has signed. `read_identity` finds out before
-anything starts what TLS would only hint at in the middle of a handshake.
+trust what one of their authorities has signed.
 """
 
 from __future__ import annotations
 
-import logging
-import os
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from dssfn._atomic import write_atomically
 from dssfn.errors import IdentityError, InputError
-
-try:
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec, rsa
-    from cryptography.x509.oid import NameOID
-except ImportError as exc:  # pragma: no cover
-    raise InputError(
-        "Certificates need the package cryptography. Install it with: "
-        "pip install 'dssfn[grpc]'"
-    ) from exc
-
-from dssfn.node.verification import (
+from dssfn.node.identity import read_pem
+from dssfn.node.verification import (  # says what to install
     USES,
     PublicKey,
     certificates_in,
-    check_dates,
-    check_name,
     check_pair,
-    check_signers,
-    check_uses,
     day,
     is_authority,
 )
 from dssfn.node_names import check_node_name
+
+# isort: split
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.x509.oid import NameOID
 
 NODE_DAYS = 825  # the longest that common TLS libraries accept of a server
 AUTHORITY_DAYS = 3650
@@ -47,8 +35,6 @@ AUTHORITY_DAYS = 3650
 _LONGEST_COMMON_NAME = 64  # X.520
 _CLOCK_SKEW = timedelta(hours=1)
 _LATEST = datetime(9999, 12, 31, tzinfo=UTC)  # a certificate can hold no later date
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,34 +58,6 @@ class Credential:
 def expiry(certificate_pem: bytes) -> datetime:
     """The end of a certificate's validity, in UTC."""
     return x509.load_pem_x509_certificate(certificate_pem).not_valid_after_utc
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """Who a node is, verified.
-
-    Parameters
-    ----------
-    name : str
-        The node's name, which its certificate carries.
-    certificate_pem : bytes
-        Its certificate, and those between it and an authority if there are any.
-    key_pem : bytes
-        Its key; never shown when this object is printed.
-    authorities_pem : bytes
-        The certificates of those who may vouch for other nodes.
-    expires : datetime
-        When the certificate ends, in UTC.
-    """
-
-    name: str
-    certificate_pem: bytes = field(repr=False)
-    key_pem: bytes = field(repr=False)
-    authorities_pem: bytes = field(repr=False)
-    expires: datetime
-
-
-# --- making -----------------------------------------------------------------------
 
 
 def make_authority(
@@ -264,71 +222,12 @@ def key_as_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
     )
 
 
-# --- reading ----------------------------------------------------------------------
-
-
 def read_authority(certificate: str | Path, key: str | Path) -> Credential:
     """An authority that `make_authority` made, to sign more certificates with."""
-    certificate_pem = _read(certificate, "the authority's certificate")
-    key_pem = _read(key, "the authority's key")
+    certificate_pem = read_pem(certificate, "the authority's certificate")
+    key_pem = read_pem(key, "the authority's key")
     own = certificates_in(certificate, certificate_pem)[0]
     if not is_authority(own):
         raise IdentityError(f"`{certificate}` must be an authority's, not a node's.")
     check_pair([own], certificate, key_pem, key)
     return Credential(certificate_pem, key_pem)
-
-
-def read_identity(
-    certificate: str | Path, key: str | Path, authorities: str | Path, name: str
-) -> Identity:
-    """Read a node's identity and verify it, before anything starts.
-
-    Parameters
-    ----------
-    certificate : str or Path
-        PEM: the node's certificate first; those between it and an authority may follow.
-    key : str or Path
-        PEM: its key, without a passphrase.
-    authorities : str or Path
-        PEM: the certificates of one or more authorities.
-    name : str
-        The node's name, which the certificate must carry as a DNS name.
-
-    Raises
-    ------
-    IdentityError
-        A file is missing or damaged, key and certificate do not belong together, the
-        certificate is another node's, not valid today, not for both ends of a
-        connection, or signed by none of the authorities.
-    """
-    certificate_pem = _read(certificate, "the node's certificate")
-    key_pem = _read(key, "the node's key")
-    authorities_pem = _read(authorities, "the authorities' certificates")
-    chain = certificates_in(certificate, certificate_pem)
-    roots = certificates_in(authorities, authorities_pem)
-    check_pair(chain, certificate, key_pem, key)
-    check_name(chain[0], certificate, name)
-    check_dates(chain[0], certificate)
-    check_uses(chain[0], certificate)
-    check_signers(chain, certificate, roots, authorities)
-    _warn_if_readable(Path(key))
-    return Identity(
-        name, certificate_pem, key_pem, authorities_pem, chain[0].not_valid_after_utc
-    )
-
-
-def _read(path: str | Path, what: str) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError as exc:
-        raise IdentityError(
-            f"`{path}` must be {what}, but cannot be read: {exc.strerror}. `dssfn "
-            "federation init` makes such files; docs/certificates.md tells of others."
-        ) from exc
-
-
-def _warn_if_readable(key: Path) -> None:
-    if os.name == "posix" and key.stat().st_mode & 0o077:
-        _log.warning(
-            "The key `%s` can be read by others on this machine. `chmod 600` it.", key
-        )

@@ -3,7 +3,8 @@ import pytest
 from dssfn.config import Plan
 from dssfn.errors import PlanError
 from dssfn.federation import Federation, Graph, Member
-from dssfn.node.runtime import largest_letter, neighbours_of, settled
+from dssfn.node.connect import largest_letter, neighbours_of
+from dssfn.node.runtime import settled
 from dssfn.solvers.gram import Gram
 
 PLAN = Plan(n_features=3, classes=("a", "b"), n_layers=2, width=6)

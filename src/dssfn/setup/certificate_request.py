@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from dssfn._atomic import write_atomically
+from dssfn._atomic import make_writable, write_atomically
 from dssfn.errors import IdentityError, InputError
-from dssfn.node.folders import KEY_FILE
-from dssfn.node.pki import key_as_pem, subject_of  # says what to install
 from dssfn.node.verification import USES, PublicKey, checked_kind, what_came
 from dssfn.node_names import check_node_name
+from dssfn.setup.folders import KEY_FILE
+from dssfn.setup.pki import key_as_pem, subject_of  # says what to install
 
 # isort: split
 from cryptography import x509
@@ -65,6 +65,15 @@ def fingerprint(public_key: PublicKey) -> str:
     return hashlib.sha256(der).hexdigest()
 
 
+def in_groups(digits: str) -> str:
+    """A fingerprint that can be read out.
+
+    >>> in_groups("0123456789ab")
+    '0123 4567 89ab'
+    """
+    return " ".join(digits[k : k + 4] for k in range(0, len(digits), 4))
+
+
 # --- at the node ------------------------------------------------------------------
 
 
@@ -96,15 +105,9 @@ def write_request(name: str, folder: str | Path) -> NewRequest:
                 f"`{file}` must not be there yet: nothing is ever overwritten. Move it "
                 "away, or name another folder with `--out`."
             )
+    make_writable(path, "--out", private=True)
     key = ec.generate_private_key(ec.SECP256R1())
-    try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _write_new(files[0], key_as_pem(key))
-    except OSError as exc:
-        raise InputError(
-            f"`--out` must be a folder that can be written to, got `{path}`: "
-            f"{exc.strerror}. Name another one."
-        ) from exc
+    _write_new(files[0], key_as_pem(key))
     try:
         write_atomically(files[1], _request(name, key))
     except BaseException:  # a key without a request is of no use, and is in the way

@@ -1,0 +1,107 @@
+"""A node's own identity: its certificate, its key, and whom it trusts.
+
+`read_identity` finds out before anything starts what TLS would only hint at in the
+middle of a handshake.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from dssfn.errors import IdentityError
+from dssfn.node.verification import (
+    certificates_in,
+    check_dates,
+    check_name,
+    check_pair,
+    check_signers,
+    check_uses,
+)
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who a node is, verified.
+
+    Parameters
+    ----------
+    name : str
+        The node's name, which its certificate carries.
+    certificate_pem : bytes
+        Its certificate, and those between it and an authority if there are any.
+    key_pem : bytes
+        Its key; never shown when this object is printed.
+    authorities_pem : bytes
+        The certificates of those who may vouch for other nodes.
+    expires : datetime
+        When the certificate ends, in UTC.
+    """
+
+    name: str
+    certificate_pem: bytes = field(repr=False)
+    key_pem: bytes = field(repr=False)
+    authorities_pem: bytes = field(repr=False)
+    expires: datetime
+
+
+def read_identity(
+    certificate: str | Path, key: str | Path, authorities: str | Path, name: str
+) -> Identity:
+    """Read a node's identity and verify it, before anything starts.
+
+    Parameters
+    ----------
+    certificate : str or Path
+        PEM: the node's certificate first; those between it and an authority may follow.
+    key : str or Path
+        PEM: its key, without a passphrase.
+    authorities : str or Path
+        PEM: the certificates of one or more authorities.
+    name : str
+        The node's name, which the certificate must carry as a DNS name.
+
+    Raises
+    ------
+    IdentityError
+        A file is missing or damaged, key and certificate do not belong together, the
+        certificate is another node's, not valid today, not for both ends of a
+        connection, or signed by none of the authorities.
+    """
+    certificate_pem = read_pem(certificate, "the node's certificate")
+    key_pem = read_pem(key, "the node's key")
+    authorities_pem = read_pem(authorities, "the authorities' certificates")
+    chain = certificates_in(certificate, certificate_pem)
+    roots = certificates_in(authorities, authorities_pem)
+    check_pair(chain, certificate, key_pem, key)
+    check_name(chain[0], certificate, name)
+    check_dates(chain[0], certificate)
+    check_uses(chain[0], certificate)
+    check_signers(chain, certificate, roots, authorities)
+    _warn_if_readable(Path(key))
+    return Identity(
+        name, certificate_pem, key_pem, authorities_pem, chain[0].not_valid_after_utc
+    )
+
+
+def read_pem(path: str | Path, what: str) -> bytes:
+    """The content of a PEM file; `what` says what it must be."""
+    try:
+        return Path(path).read_bytes()
+    except OSError as exc:
+        raise IdentityError(
+            f"`{path}` must be {what}, but cannot be read: {exc.strerror}. `dssfn "
+            "federation init` makes such files; docs/certificates.md tells of others."
+        ) from exc
+
+
+def _warn_if_readable(key: Path) -> None:
+    if os.name == "posix" and key.stat().st_mode & 0o077:
+        _log.warning(
+            "The key `%s` can be read by others on this machine. `chmod 600` it.", key
+        )

@@ -1,0 +1,176 @@
+"""The end of a stream that is dialled: who calls is let in or turned away.
+
+Whoever calls may be a stranger, a neighbour that is faulty, or somebody with a stolen
+key. So calls are counted and limited before anything that they say is looked at.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import grpc
+import grpc.aio
+
+from dssfn.errors import PlanError
+from dssfn.transports.grpc.credentials import Credentials
+from dssfn.transports.grpc.link import Link
+from dssfn.transports.grpc.pace import Budget
+from dssfn.transports.grpc.peer_names import names_of_peer
+from dssfn.transports.grpc.refusals import CODES, Refusal, Refused, refusal_of
+from dssfn.transports.grpc.streams import METHOD, SERVICE, GrpcStream, Streams
+from dssfn.transports.grpc.switchboard import Switchboard
+from dssfn.transports.grpc.troubles import in_own_words
+from dssfn.transports.grpc.wire import excerpt
+
+HANDSHAKE = 10.0  # seconds for a stranger to say who it is, on any machine
+STRANGERS = 256  # connections beside the neighbours', so that files can be opened
+STREAMS = 4  # at once over one connection; a neighbour needs one, or two for a moment
+STRANGE_CALLS = 8  # at once of all who are no neighbours
+# Calls that are answered at once, for every neighbour and for all others together; then
+# 64 in every deadline. More of them are kept waiting for a moment each, so that a flood
+# costs little.
+CALLS, MOMENT = 64, 0.05
+TURNED_AWAY = 256  # calls that may wait for a refusal, beside those that are let in
+
+
+class Server:
+    """Answers those who dial.
+
+    Parameters
+    ----------
+    board : Switchboard
+    streams : Streams
+    credentials : Credentials
+    options : sequence of tuples
+        Of the gRPC server.
+    """
+
+    def __init__(
+        self,
+        board: Switchboard,
+        streams: Streams,
+        credentials: Credentials,
+        options: Sequence[tuple[str, int]],
+    ) -> None:
+        self.port: int | None = None  # that was opened
+        self._board = board
+        self._streams = streams
+        self._credentials = credentials
+        self._options = options
+        self._calls: dict[str, Budget] = {}
+        self._n_open: Counter[str] = Counter()  # calls, by neighbour
+
+    async def open(self, listen: str) -> None:
+        """Open a port, and answer there until `stop`."""
+        time_to_speak = round(1000 * max(HANDSHAKE, self._board.deadline / 2))
+        n_neighbours = len(self._board.reception.neighbours)
+        server = grpc.aio.server(
+            options=[
+                *self._options,
+                ("grpc.server_handshake_timeout_ms", time_to_speak),
+                ("grpc.max_connection_idle_ms", time_to_speak),
+                ("grpc.max_allowed_incoming_connections", n_neighbours + STRANGERS),
+                ("grpc.max_concurrent_streams", STREAMS),
+            ],
+            # A few more than neighbours, so that strangers cannot take up memory.
+            maximum_concurrent_rpcs=STREAMS * n_neighbours + TURNED_AWAY,
+        )
+        handler = grpc.stream_stream_rpc_method_handler(self._answer)
+        server.add_generic_rpc_handlers(
+            (grpc.method_handlers_generic_handler(SERVICE, {METHOD: handler}),)
+        )
+        mine = self._credentials
+        credentials = grpc.ssl_server_credentials(
+            [(mine.key_pem, mine.certificate_pem)],
+            root_certificates=mine.authorities_pem,
+            require_client_auth=True,
+        )
+        try:
+            self.port = server.add_secure_port(listen, credentials)
+        except RuntimeError as exc:
+            raise PlanError(
+                f"`listen`: {listen} cannot be opened. Another program may use the "
+                "port, or this machine has no such address. End that program, or "
+                "choose another address."
+            ) from exc
+        await server.start()
+        self._server = server
+
+    async def stop(self) -> None:
+        """Close the port, if one was opened."""
+        if self.port is not None:
+            await self._server.stop(grace=0.5)
+
+    async def _answer(self, _: Any, context: Any) -> None:
+        stream = GrpcStream(context.read, context.write, self._streams.loop)
+        names: list[str] = []
+        who = ""
+        try:
+            names = names_of_peer(context.auth_context())
+            who = self._neighbour_among(names)
+        except Exception as exc:
+            await self._turn_away(context, stream, names, exc)
+        self._n_open[who] += 1
+        try:
+            link = await self._hear(context, stream, names)
+            if link is not None:
+                await self._streams.carry(stream, link, self._board.hello(link.name))
+        finally:
+            self._n_open[who] -= 1
+
+    async def _hear(
+        self, context: Any, stream: GrpcStream, names: Sequence[str]
+    ) -> Link | None:
+        """Hear a caller's first words, or turn it away; None if it says nothing."""
+        try:
+            await self._slow_down(self._neighbour_among(names))
+            self._board.reception.check_names(names)
+            # Apart from the first write: gRPC cannot end a call if that is cancelled.
+            await context.send_initial_metadata(())
+            async with self._streams.promptly():
+                data = await stream.receive()
+            return None if data is None else self._board.greet(data, names, stream)
+        except Exception as exc:
+            # Whatever it was: gRPC would send an exception's text to the other end.
+            await self._turn_away(context, stream, names, exc)
+            return None  # never: an aborted call does not go on
+
+    def _neighbour_among(self, names: Sequence[str]) -> str:
+        """The neighbour who calls; nothing for all others."""
+        neighbours = self._board.reception.neighbours
+        return next((name for name in names if name in neighbours), "")
+
+    async def _slow_down(self, who: str) -> None:
+        """Keep a caller waiting that calls too often; refuse one with too many calls.
+
+        Whoever has a neighbour's key takes up no room but that neighbour's.
+        """
+        is_one_too_many = self._n_open[who] > (STREAMS if who else STRANGE_CALLS)
+        period = self._board.deadline / CALLS
+        budget = self._calls.setdefault(who, Budget(CALLS, period))
+        is_too_fast = not budget.spend(self._streams.loop.time())
+        if is_too_fast and self._n_open[who] < TURNED_AWAY // 2:
+            await asyncio.sleep(MOMENT)
+        if is_one_too_many:
+            raise Refused("it has too many calls open", Refusal.TOO_MANY)
+
+    async def _turn_away(
+        self, context: Any, stream: GrpcStream, names: Sequence[str], exc: Exception
+    ) -> None:
+        """Log why a caller is refused, and tell it one of a few words."""
+        who = self._neighbour_among(names)
+        shown = excerpt(" ".join(names)) or "somebody"
+        text = f"refused {shown} from {context.peer()}: {in_own_words(exc)}"
+        refusal = refusal_of(exc)
+        self._board.tally.note((who, refusal), logging.WARNING, text)
+        if refusal is Refusal.ANOTHER_PLAN:
+            # It finds the difference itself, if it reads.
+            with suppress(TimeoutError):
+                async with self._streams.promptly():
+                    await stream.write(self._board.hello(who))
+        await context.abort(CODES[refusal], refusal.value)
