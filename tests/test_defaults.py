@@ -39,11 +39,11 @@ def test_an_estimator_that_is_told_nothing_has_the_defaults_of_the_plan(estimato
 def test_simulate_that_is_told_nothing_has_the_defaults_of_the_plan(monkeypatch):
     plans = []
 
-    def stop(experiment, **_):
-        plans.append(experiment.plan)
+    def stop(run, **_):
+        plans.append(run.plan)
         raise PlanError("enough seen")
 
-    monkeypatch.setattr(simulate_command, "run_experiment", stop)
+    monkeypatch.setattr(simulate_command, "execute", stop)
     CliRunner().invoke(app, ["simulate", "--data", "iris"])
     assert settings(plans[0]) == DEFAULTS
 

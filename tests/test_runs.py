@@ -5,7 +5,7 @@ import pytest
 
 from dssfn import DSSFNClassifier, build_topology
 from dssfn.datasets import Dataset
-from dssfn.runs import divided, make_plan, run_experiment
+from dssfn.runs import divided, execute, make_plan
 
 
 @pytest.fixture
@@ -18,8 +18,8 @@ def data():
 @pytest.mark.parametrize("how", ["iid", "by-class", "dirichlet:1"])
 def test_an_estimator_and_an_experiment_learn_the_same_bits(data, how):
     plan = make_plan(data, n_layers=2, width=10, seed=3)
-    experiment = divided(data, plan, build_topology("path", 3), how)
-    outcome = run_experiment(experiment, check_equivalence=False, on_layer=None)
+    run = divided(data, plan, build_topology("path", 3), how)
+    outcome = execute(run, check_equivalence=False, on_layer=None)
     model = DSSFNClassifier(
         3, topology="path", partition=how, n_layers=2, width=10, random_state=3
     ).fit(data.X_train, data.y_train)
@@ -29,15 +29,3 @@ def test_an_estimator_and_an_experiment_learn_the_same_bits(data, how):
         assert mine.tobytes() == theirs.tobytes()
     predicted = model.classes_[outcome.tested.predicted]
     assert (model.predict(data.X_test) == predicted).all()
-
-
-def test_the_figures_of_an_outcome_are_its_result_as_plain_values(data):
-    plan = make_plan(data, n_layers=1, width=5)
-    experiment = divided(data, plan, build_topology("path", 2), "iid")
-    outcome = run_experiment(experiment, check_equivalence=True, on_layer=None)
-    figures, result = outcome.figures, outcome.result
-    assert figures["communication"]["rounds"] == result.communication.rounds
-    assert figures["equivalence"].keys() == {
-        "node_spread", "central_difference", "prediction_agreement", "layer_cost_gap",
-    }  # fmt: skip
-    assert figures["settings"]["n_nodes"] == 2

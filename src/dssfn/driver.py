@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from dssfn import lockstep
 from dssfn._typing import Array, NodeId
-from dssfn.consensus import Averaging, run_rounds
+from dssfn.consensus import Averaging, RoundByRound, run_rounds
 from dssfn.lockstep import Workers
 from dssfn.programs import Message, Program
 from dssfn.transports import Tag, Transport
@@ -74,15 +74,39 @@ def average(
     step: int,
 ) -> dict[NodeId, Array]:
     """Return the averages that this host's nodes get for their values."""
+    means = run_over(transport, averaging, values, layer=layer, step=step)
+    if averaging.is_bitwise:  # one copy of equal numbers is enough
+        means = dict.fromkeys(means, next(iter(means.values())))
+    return means
+
+
+def run_over(
+    transport: Transport,
+    scheme: RoundByRound,
+    values: Mapping[NodeId, Array],
+    *,
+    layer: int,
+    step: int,
+) -> dict[NodeId, Array]:
+    """Let this host's nodes run the rounds of a scheme with all others.
+
+    Parameters
+    ----------
+    transport : Transport
+        Carries letters to the neighbours elsewhere.
+    scheme : RoundByRound
+        An averaging, or another way to find something out together.
+    values : mapping
+        What each node of this host holds.
+    layer, step : int
+        The layer and the averaging that the letters belong to.
+    """
     shape = next(iter(values.values())).shape
-    means = run_rounds(
-        averaging,
+    return run_rounds(
+        scheme,
         values,
         step,
         lambda number, letters, expected: transport.exchange(
             Tag(layer, step, number, shape), letters, expected
         ),
     )
-    if averaging.is_bitwise:  # one copy of equal numbers is enough
-        means = dict.fromkeys(means, next(iter(means.values())))
-    return means

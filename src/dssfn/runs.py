@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -44,7 +43,7 @@ OnLayer = Callable[[LayerRecord, Traffic], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Experiment:
+class Run:
     """Everything that decides the outcome of a training.
 
     Parameters
@@ -145,8 +144,8 @@ def divided(
     *,
     memory: int | None = None,
     nodes: Sequence[NodeId] | None = None,
-) -> Experiment:
-    """An experiment on a data set, its training samples divided over the nodes.
+) -> Run:
+    """A run on a data set, its training samples divided over the nodes.
 
     `how` is as in `partition`. With `nodes`, only the shards of these are made.
     """
@@ -158,7 +157,7 @@ def divided(
         parts = [parts[node] for node in nodes]
     test_codes = class_codes(data.y_test, plan.classes, at)
     test_targets = one_hot(test_codes, plan.n_outputs)
-    return Experiment(
+    return Run(
         name=data.name,
         shards=divide(data.X_train, codes, plan.n_outputs, parts),
         test=Shard(data.X_test.T, test_targets) if len(test_codes) else None,
@@ -175,9 +174,9 @@ def from_files(
     settings: dict[str, Any],
     *,
     memory: int | None,
-) -> Experiment:
-    """An experiment on one file per node."""
-    return Experiment(
+) -> Run:
+    """A run on one file per node."""
+    return Run(
         name=f"{graph.n_nodes} files",
         shards=files.shards,
         test=files.test,
@@ -188,13 +187,13 @@ def from_files(
     )
 
 
-def train(experiment: Experiment, on_layer: OnLayer | None = None) -> Simulation:
-    """Train over the graph of an experiment, all nodes in this process."""
+def train(run: Run, on_layer: OnLayer | None = None) -> Simulation:
+    """Train over the graph of a run, all nodes in this process."""
     return simulate(
-        experiment.shards,
-        experiment.plan,
-        experiment.topology,
-        memory=experiment.memory,
+        run.shards,
+        run.plan,
+        run.topology,
+        memory=run.memory,
         on_layer=on_layer,
     )
 
@@ -207,31 +206,23 @@ class Outcome:
     tested: Tested
     result: Result
 
-    @property
-    def figures(self) -> dict[str, Any]:
-        """The metrics as plain values, for rows of experiments."""
-        plain: dict[str, Any] = msgspec.to_builtins(self.result)
-        return plain
 
-
-def run_experiment(
-    experiment: Experiment, *, check_equivalence: bool, on_layer: OnLayer | None
-) -> Outcome:
+def execute(run: Run, *, check_equivalence: bool, on_layer: OnLayer | None) -> Outcome:
     """Train over the graph, test, and compare with the centralised model if asked."""
     start = time.perf_counter()
-    simulation = train(experiment, on_layer)
-    tested = predict_test(simulation.networks[0], experiment.test)
+    simulation = train(run, on_layer)
+    tested = predict_test(simulation.networks[0], run.test)
     equivalence = Equivalence(node_spread=simulation.node_spread)
     if check_equivalence:
-        equivalence = _against_centralised(experiment, simulation, tested.predicted)
-    n_train = sum(shard.n_samples for shard in experiment.shards)
+        equivalence = _against_centralised(run, simulation, tested.predicted)
+    n_train = sum(shard.n_samples for shard in run.shards)
     return outcome_of(
-        experiment, simulation, tested, n_train, equivalence=equivalence, start=start
+        run, simulation, tested, n_train, equivalence=equivalence, start=start
     )
 
 
 def outcome_of(
-    experiment: Experiment,
+    run: Run,
     simulation: Simulation,
     tested: Tested,
     n_train: int,
@@ -244,7 +235,7 @@ def outcome_of(
 
     Parameters
     ----------
-    experiment : Experiment
+    run : Run
     simulation : Simulation
         How the training went.
     tested : Tested
@@ -259,9 +250,9 @@ def outcome_of(
         Processes of an MPI job.
     """
     network, last = simulation.networks[0], simulation.history[-1]
-    settled, topology = network.plan, experiment.topology
+    settled, topology = network.plan, run.topology
     result = Result(
-        data=experiment.name,
+        data=run.name,
         n_train=n_train,
         n_test=len(tested.labels),
         train_accuracy=last.train_accuracy,
@@ -271,23 +262,23 @@ def outcome_of(
         communication=communication_of(simulation),
         equivalence=equivalence,
         graph=graph_of(topology, settled.tol),
-        held=held_by(experiment.shards, topology.n_nodes),
+        held=held_by(run.shards, topology.n_nodes),
         confusion=confusion_of(tested),
         seconds=Seconds(total=time.perf_counter() - start, training=simulation.seconds),
-        settings=settings_of(settled, topology, experiment.partition, n_ranks=n_ranks),
+        settings=settings_of(settled, topology, run.partition, n_ranks=n_ranks),
         made_by=made_by(),
     )
     return Outcome(network, tested, result)
 
 
 def _against_centralised(
-    experiment: Experiment, simulation: Simulation, predicted: NDArray[np.intp]
+    run: Run, simulation: Simulation, predicted: NDArray[np.intp]
 ) -> Equivalence:
     """Distance to the exact model of the pooled data, all other settings the same."""
     network = simulation.networks[0]
     centralised = replace(
-        experiment,
-        shards=[Pooled(experiment.shards)],
+        run,
+        shards=[Pooled(run.shards)],
         plan=network.plan.replace(solver="gram"),
         topology=build_topology("complete", 1),
     )
@@ -295,7 +286,7 @@ def _against_centralised(
     central = best.networks[0]
     distance = float(np.linalg.norm(network.output - central.output))
     size = float(np.linalg.norm(central.output)) or 1.0  # nothing can be learned
-    there = predict_test(central, experiment.test).predicted
+    there = predict_test(central, run.test).predicted
     return Equivalence(
         node_spread=simulation.node_spread,
         central_difference=distance / size,

@@ -15,7 +15,7 @@ from dssfn.cli.presentation import Presentation
 from dssfn.datasets import Dataset, load_dataset
 from dssfn.presets import resolve
 from dssfn.results import MODEL_FILE
-from dssfn.runs import divided, make_plan, run_experiment
+from dssfn.runs import divided, execute, make_plan
 from dssfn.topology import build_topology
 
 NODES, LAYERS, WIDTH = 10, 5, 300
@@ -41,13 +41,13 @@ def demo(
     data = load_dataset("digits")
     plan = make_plan(data, n_layers=LAYERS, width=WIDTH, **resolve("default", {}))
     ring = build_topology("circular", NODES)
-    experiment = divided(data, plan, ring, "by-class")
+    run = divided(data, plan, ring, "by-class")
     model, test = out / MODEL_FILE, out / TEST_FILE
     output = Presentation(out, as_json=json, quiet=json)
     with output.folder(), output.progress(LAYERS) as on_layer:
         if not json:
             show_lines(_INTRODUCTION.format(n_images=len(data.y_train), nodes=NODES))
-        outcome = run_experiment(experiment, check_equivalence=True, on_layer=on_layer)
+        outcome = execute(run, check_equivalence=True, on_layer=on_layer)
         output.write(outcome)
         write_atomically(test, _csv(data).encode())
     output.show(outcome, beside_model=f", unseen images in {test}")

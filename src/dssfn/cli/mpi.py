@@ -85,15 +85,15 @@ def run(
                 "All ranks must be given the same plan and options.",
             )
         with job.together():
-            experiment = open_data(options, federation, hosts, job.rank, budget)
-            columns = column_names(experiment)
+            run = open_data(options, federation, hosts, job.rank, budget)
+            columns = column_names(run)
             if job.is_first:
                 stack.enter_context(output.folder())
         with job.together():
             job.check_alike(columns, SAME_COLUMNS)
         with output.progress(federation.training.n_layers) as on_layer:
             outcome = train_with_ranks(
-                experiment,
+                run,
                 hosts,
                 job,
                 round_deadline=federation.round_deadline,

@@ -35,7 +35,7 @@ from dssfn.datasets import KNOWN_NAMES, PARTITIONS, open_shards
 from dssfn.errors import PlanError
 from dssfn.presets import paper_mu
 from dssfn.registry import AVERAGING
-from dssfn.runs import DataOptions, divided, from_files, make_plan, run_experiment
+from dssfn.runs import DataOptions, divided, execute, from_files, make_plan
 
 
 def simulate(
@@ -142,14 +142,12 @@ def simulate(
         options = DataOptions(data, target, partition, test, test_size, data_dir)
         loaded = options.load(seed)
         plan = make_plan(loaded, **settings)
-        experiment = divided(loaded, plan, graph, partition, memory=budget)
+        run = divided(loaded, plan, graph, partition, memory=budget)
     else:
         files = open_shards(shard or [], target, test=test, memory=budget)
-        experiment = from_files(files, graph, settings, memory=budget)
+        run = from_files(files, graph, settings, memory=budget)
     output = Presentation(out, as_json=json, quiet=quiet)
     with output.folder(), output.progress(layers) as on_layer:
-        outcome = run_experiment(
-            experiment, check_equivalence=check_equivalence, on_layer=on_layer
-        )
+        outcome = execute(run, check_equivalence=check_equivalence, on_layer=on_layer)
         output.write(outcome)
     output.show(outcome)

@@ -7,6 +7,7 @@ import warnings
 from dssfn.consensus.base import (
     Averaging,
     Letters,
+    RoundByRound,
     Rounds,
     Swap,
     Values,
@@ -30,6 +31,7 @@ __all__ = [
     "Gossip",
     "Letters",
     "Polynomial",
+    "RoundByRound",
     "Rounds",
     "Swap",
     "Tree",

@@ -36,7 +36,18 @@ class Values(Protocol):
         """The value of one node."""
 
 
-class Averaging(Protocol):
+class RoundByRound(Protocol):
+    """A way to find something out together, as one node carries it out."""
+
+    @property
+    def n_rounds(self) -> int:
+        """Neighbour exchanges: the paper's B."""
+
+    def rounds(self, node: NodeId, value: Array, step: int) -> Rounds:
+        """One node's rounds, which return what it found from its own value."""
+
+
+class Averaging(RoundByRound, Protocol):
     """A way to average over a graph.
 
     A scheme is a value that can be executed in two ways. One node runs it *round by
@@ -57,10 +68,6 @@ class Averaging(Protocol):
         """Whether all nodes end with the same bits."""
 
     @property
-    def n_rounds(self) -> int:
-        """Neighbour exchanges of one averaging: the paper's B."""
-
-    @property
     def n_letters(self) -> int:
         """Messages of one averaging, summed over all directed links."""
 
@@ -70,9 +77,6 @@ class Averaging(Protocol):
 
         They leave one after the other, so this is what bandwidth is charged for.
         """
-
-    def rounds(self, node: NodeId, value: Array, step: int) -> Rounds:
-        """One node's rounds; returns its average."""
 
     def order(self, step: int) -> Sequence[NodeId]:
         """The order in which `mix` asks for the nodes' values, each once."""
@@ -90,17 +94,17 @@ def seconds(
 
 
 def run_rounds(
-    averaging: Averaging,
+    scheme: RoundByRound,
     values: Mapping[NodeId, Array],
     step: int = 0,
     carry: Carry | None = None,
 ) -> dict[NodeId, Array]:
-    """Let some nodes run their rounds, and return their averages.
+    """Let some nodes run their rounds, and return what each of them found.
 
     Parameters
     ----------
-    averaging : Averaging
-        The scheme.
+    scheme : RoundByRound
+        An averaging, or another way to find something out together.
     values : mapping
         What each of these nodes holds.
     step : int
@@ -110,9 +114,9 @@ def run_rounds(
         number of the round, the letters, and the links on which others are expected.
         Left out if all nodes are here.
     """
-    nodes = {i: averaging.rounds(i, value, step) for i, value in values.items()}
+    nodes = {i: scheme.rounds(i, value, step) for i, value in values.items()}
     inboxes: dict[NodeId, Any] = dict.fromkeys(nodes)  # None starts a generator
-    for number in range(averaging.n_rounds):
+    for number in range(scheme.n_rounds):
         swaps = {i: node.send(inboxes[i]) for i, node in nodes.items()}
         letters = {(i, j): x for i in swaps for j, x in swaps[i].letters.items()}
         expected = [(j, i) for i, swap in swaps.items() for j in swap.senders]
@@ -131,4 +135,4 @@ def _result(rounds: Rounds, inbox: Letters) -> Array:
     except StopIteration as stop:
         mean: Array = stop.value
         return mean
-    raise AssertionError("an averaging must end after its last round")
+    raise AssertionError("a scheme must end after its last round")

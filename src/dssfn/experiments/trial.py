@@ -15,7 +15,7 @@ from dssfn.datasets import Dataset, load_dataset
 from dssfn.experiments.paper import DEGREE, N_NODES, STAND_INS
 from dssfn.presets import paper_mu, resolve
 from dssfn.rows import Metrics
-from dssfn.runs import Experiment, divided, make_plan, run_experiment
+from dssfn.runs import Run, divided, execute, make_plan
 from dssfn.topology import Topology, build_topology
 
 QUICK_SAMPLES = 1500
@@ -101,17 +101,19 @@ def train(data: Dataset, graph: Topology, *, seed: int, **settings: Any) -> Metr
     return metrics_of(divided(data, plan, graph, "iid"))
 
 
-def metrics_of(training: Experiment) -> Metrics:
+def metrics_of(run: Run) -> Metrics:
     """The metrics of a training that tables show."""
-    outcome = run_experiment(training, check_equivalence=False, on_layer=None)
-    found = outcome.figures
+    result = execute(run, check_equivalence=False, on_layer=None).result
+    sent, equal = result.communication, result.equivalence
+    assert sent is not None  # a simulation knows both
+    assert equal is not None
     return {
-        "train_accuracy": found["train_accuracy"],
-        "train_error_db": found["train_error_db"],
-        "test_accuracy": found["test_accuracy"],
-        "rounds": found["communication"]["rounds"],
-        "scalars_per_node": found["communication"]["scalars_per_node"],
-        "bytes_total": found["communication"]["bytes_total"],
-        "node_spread": found["equivalence"]["node_spread"],
-        "seconds": found["seconds"]["training"],
+        "train_accuracy": result.train_accuracy,
+        "train_error_db": result.train_error_db,
+        "test_accuracy": result.test_accuracy,
+        "rounds": sent.rounds,
+        "scalars_per_node": sent.scalars_per_node,
+        "bytes_total": sent.bytes_total,
+        "node_spread": equal.node_spread,
+        "seconds": result.seconds.training,
     }

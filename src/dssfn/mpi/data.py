@@ -12,7 +12,7 @@ from dssfn.config import Plan
 from dssfn.datasets import Dataset, FileSamples
 from dssfn.errors import DataError, PlanError
 from dssfn.federation import Federation
-from dssfn.runs import ONE_FILE_EACH, DataOptions, Experiment, divided
+from dssfn.runs import ONE_FILE_EACH, DataOptions, Run, divided
 
 
 def open_data(
@@ -21,7 +21,7 @@ def open_data(
     hosts: Sequence[Sequence[NodeId]],
     rank: int,
     memory: int | None,
-) -> Experiment:
+) -> Run:
     """What the nodes of a rank train on; of other nodes' files none is opened."""
     if "{" in options.source:
         return _own_files(options, federation, hosts, rank, memory)
@@ -40,7 +40,7 @@ def _own_files(
     hosts: Sequence[Sequence[NodeId]],
     rank: int,
     memory: int | None,
-) -> Experiment:
+) -> Run:
     if options.partition is not None:
         raise PlanError("`--partition` must be left out: every node has its own file.")
     plan = federation.training
@@ -51,7 +51,7 @@ def _own_files(
         return FileSamples.of_plan(path, options.target, plan, memory=each)
 
     test = open_one(options.test) if options.test and rank == 0 else None
-    return Experiment(
+    return Run(
         name=options.source,
         shards=[open_one(paths[node]) for node in hosts[rank]],
         test=test,
@@ -89,14 +89,12 @@ def node_files(
     return files
 
 
-def column_names(experiment: Experiment) -> bytes:
+def column_names(run: Run) -> bytes:
     """The columns of a rank's files, all alike; nothing if the plan names them."""
-    if experiment.plan.feature_names is not None:
+    if run.plan.feature_names is not None:
         return b""
     found = {
-        shard.feature_names
-        for shard in experiment.shards
-        if isinstance(shard, FileSamples)
+        shard.feature_names for shard in run.shards if isinstance(shard, FileSamples)
     }
     if len(found) > 1:
         raise DataError(SAME_COLUMNS)

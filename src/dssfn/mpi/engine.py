@@ -13,7 +13,7 @@ from dssfn.hosting import Book, Simulation, start_programs
 from dssfn.mpi.job import Job
 from dssfn.planning import settle
 from dssfn.results import Equivalence
-from dssfn.runs import Experiment, OnLayer, Outcome, outcome_of
+from dssfn.runs import OnLayer, Outcome, Run, outcome_of
 from dssfn.summary import predict_test
 from dssfn.transports.mpi import MPITransport
 
@@ -23,7 +23,7 @@ DEADLINES_UNTIL_HUNG = 100
 
 
 def train_with_ranks(
-    experiment: Experiment,
+    run: Run,
     hosts: Sequence[Sequence[NodeId]],
     job: Job,
     *,
@@ -35,7 +35,7 @@ def train_with_ranks(
 
     Parameters
     ----------
-    experiment : Experiment
+    run : Run
         With the shards of this rank's nodes.
     hosts : sequence of sequences
         The nodes of every rank.
@@ -48,19 +48,17 @@ def train_with_ranks(
         Called with what a waiting rank says.
     """
     start = time.perf_counter()
-    simulation = _run_programs(
-        experiment, hosts, job, round_deadline, on_layer, on_silence
-    )
-    n_train = job.total(sum(shard.n_samples for shard in experiment.shards))
+    simulation = _run_programs(run, hosts, job, round_deadline, on_layer, on_silence)
+    n_train = job.total(sum(shard.n_samples for shard in run.shards))
     node_spread = job.largest_spread(
         list(zip(*(network.outputs for network in simulation.networks), strict=True))
     )
     if not job.is_first:
         return None
     return outcome_of(
-        experiment,
+        run,
         simulation,
-        predict_test(simulation.networks[0], experiment.test),
+        predict_test(simulation.networks[0], run.test),
         n_train,
         equivalence=Equivalence(node_spread=node_spread),
         start=start,
@@ -69,7 +67,7 @@ def train_with_ranks(
 
 
 def _run_programs(
-    experiment: Experiment,
+    run: Run,
     hosts: Sequence[Sequence[NodeId]],
     job: Job,
     round_deadline: float,
@@ -78,11 +76,11 @@ def _run_programs(
 ) -> Simulation:
     """The training as this rank sees it, with the networks of its own nodes."""
     start = time.perf_counter()
-    topology, nodes = experiment.topology, hosts[job.rank]
+    topology, nodes = run.topology, hosts[job.rank]
     with warnings.catch_warnings():
         if not job.is_first:
             warnings.simplefilter("ignore", AccuracyWarning)
-        plan, averaging = settle(experiment.plan, topology)
+        plan, averaging = settle(run.plan, topology)
     transport = MPITransport(
         job.comm,
         hosts,
@@ -93,10 +91,10 @@ def _run_programs(
     )
     n_cores, book = job.n_cores(), Book(on_layer)
     programs = start_programs(
-        experiment.shards,
+        run.shards,
         plan,
         n_nodes=topology.n_nodes,
-        memory=experiment.memory,
+        memory=run.memory,
         n_threads=max(1, n_cores // len(nodes)),
         book=book,
     )

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from dssfn._typing import Array, NodeId
-from dssfn.consensus import Tree
-from dssfn.driver import average
+from dssfn.consensus import Rounds, Swap, Tree
+from dssfn.driver import average, run_over
 from dssfn.node.checkpoint import fingerprint
 from dssfn.topology import Topology
 from dssfn.training import Progress
-from dssfn.transports import Tag, Transport
+from dssfn.transports import Transport
 
 log = logging.getLogger("dssfn.node")
 
@@ -26,7 +26,7 @@ AGREEMENT = -2  # the layer number of what is said here
 LAYERS, BITS, SPREAD, MEAN = range(4)  # what it is about, in the place of a step
 # Processors of different kinds round differently, and 20 layers carry that on. Layers
 # of another training differ by far more.
-ROUNDING = 1e-6
+LARGEST_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Assembly:
         flat = progress.flat()
         both = self._lowest(np.concatenate([flat, -flat]), SPREAD)
         spread = np.abs(both[: flat.size] + both[flat.size :]).max()
-        if not spread <= ROUNDING * np.abs(both).max():
+        if not spread <= LARGEST_ROUNDING * np.abs(both).max():
             return None
         log.info("nodes have rounded differently (%.1e): averaging", spread)
         mean = average(
@@ -86,11 +86,32 @@ class Assembly:
 
     def _lowest(self, values: Array, about: int) -> Array:
         """The lowest of all nodes' values, each for itself."""
-        node, neighbours = self.node, self.topology.neighbours(self.node)
-        for number in range(self.topology.diameter):
-            tag = Tag(AGREEMENT, about, number, values.shape)
-            letters = {(node, j): values for j in neighbours}
-            expected = [(j, node) for j in neighbours]
-            came = self.transport.exchange(tag, letters, expected)
-            values = np.minimum.reduce([values, *came.values()])
-        return values
+        mine, lowest = {self.node: values}, Lowest(self.topology)
+        found = run_over(self.transport, lowest, mine, layer=AGREEMENT, step=about)
+        return found[self.node]
+
+
+@dataclass(frozen=True, slots=True)
+class Lowest:
+    """All nodes learn the lowest of their values, by telling all neighbours.
+
+    Parameters
+    ----------
+    topology : Topology
+        The graph; there are as many rounds as it is wide.
+    """
+
+    topology: Topology
+
+    @property
+    def n_rounds(self) -> int:
+        """Rounds until every node has heard of every other."""
+        return self.topology.diameter
+
+    def rounds(self, node: NodeId, value: Array, step: int) -> Rounds:
+        """Send the lowest values so far to all neighbours in every round."""
+        neighbours = self.topology.neighbours(node)
+        for _ in range(self.n_rounds):
+            came = yield Swap(dict.fromkeys(neighbours, value), neighbours)
+            value = np.minimum.reduce([value, *came.values()])
+        return value

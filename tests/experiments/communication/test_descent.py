@@ -62,10 +62,10 @@ def test_descent_over_the_nodes_equals_descent_in_one_place(step, scheme):
 
 def test_the_charge_is_what_the_nodes_send():
     descent = descent_of(SMALL, 0, None)
-    experiment = training_of(SMALL, "gram", 0, None)
-    tree = Tree(experiment.topology)
+    run = training_of(SMALL, "gram", 0, None)
+    tree = Tree(run.topology)
     sent = Traffic()
-    scaling_of(experiment.shards, tree, sent)
+    scaling_of(run.shards, tree, sent)
     mean = sum(Y.shape[1] for Y, _ in descent.shards) / len(descent.shards)
     programs = [
         descend(
@@ -74,7 +74,7 @@ def test_the_charge_is_what_the_nodes_send():
         for one in descent.shards
     ]
     average_together(programs, tree, sent)
-    n_features = experiment.plan.n_features
+    n_features = run.plan.n_features
     assert sent == descent_traffic(descent.shape, 4, tree, n_features)
     size = descent.shape.size
     n_numbers = 1 + 5 * n_features + 4 * (size + 1) + 1
@@ -121,8 +121,8 @@ def test_a_row_compares_what_both_methods_sent(scheme):
 def test_the_formula_is_the_measured_ratio_of_hidden_layers():
     # Of W_l alone, as the paper counts: n n numbers against Q n K.
     row = measure_eta(SMALL, "paper", 0)
-    experiment = training_of(SMALL, "paper", 0, None)
-    Q, n = experiment.plan.n_outputs, experiment.plan.n_units
+    run = training_of(SMALL, "paper", 0, None)
+    Q, n = run.plan.n_outputs, run.plan.n_units
     K = row["dssfn_iterations"][1]
     assert row["eta_formula"] == pytest.approx(n * row["descent_iterations"] / (Q * K))
 

@@ -39,7 +39,7 @@ from dssfn.network import inputs
 from dssfn.planning import settle
 from dssfn.presets import paper_mu, resolve
 from dssfn.rows import Metrics
-from dssfn.runs import Experiment, divided, make_plan
+from dssfn.runs import Run, divided, make_plan
 from dssfn.shard import Shard
 from dssfn.simulator import simulate
 from dssfn.solvers.gram import Gram
@@ -61,9 +61,7 @@ LARGEST_CHECKED = 500_000  # weights: twenty nodes hold a gradient each
 POINTS = 100  # of a curve
 
 
-def training_of(
-    case: EtaCase, scheme: str, seed: int, data_dir: Path | None
-) -> Experiment:
+def training_of(case: EtaCase, scheme: str, seed: int, data_dir: Path | None) -> Run:
     """The paper's training, or the same network with other solvers."""
     data = load_dataset(case.data, data_dir=data_dir, seed=seed)
     mu_input, mu_hidden = paper_mu(case.data, case.n_nodes) or (None, None)
@@ -85,9 +83,9 @@ def measure_eta(
     case: EtaCase, scheme: str, seed: int, data_dir: Path | None = None
 ) -> Metrics:
     """Train both, and compare what they sent."""
-    experiment = training_of(case, scheme, seed, data_dir)
-    plan, averaging = settle(experiment.plan, experiment.topology)
-    result = simulate(experiment.shards, plan, experiment.topology)
+    run = training_of(case, scheme, seed, data_dir)
+    plan, averaging = settle(run.plan, run.topology)
+    result = simulate(run.shards, plan, run.topology)
     target = result.history[-1].cost
     descent = descent_of(case, seed, data_dir)
     n_iter, reached = descent.reach(target)
@@ -233,12 +231,12 @@ def _pooled(shards: list[Samples]) -> Samples:
 @lru_cache(maxsize=1)  # the schemes' targets lie on one way
 def descent_of(case: EtaCase, seed: int, data_dir: Path | None) -> Descent:
     """Gradient descent for a case; its way does not depend on the target."""
-    experiment = training_of(case, "gram", seed, data_dir)
-    plan = experiment.plan.replace(standardize=True, bias=1.0, precision=case.precision)
-    _, averaging = settle(plan, experiment.topology)
-    shift, scale = scaling_of(experiment.shards, averaging, Traffic())
+    run = training_of(case, "gram", seed, data_dir)
+    plan = run.plan.replace(standardize=True, bias=1.0, precision=case.precision)
+    _, averaging = settle(plan, run.topology)
+    shift, scale = scaling_of(run.shards, averaging, Traffic())
     shards: list[Samples] = []
-    for shard in experiment.shards:
+    for shard in run.shards:
         assert isinstance(shard, Shard)
         Y = inputs(plan, shard.X, shift, scale)
         shards.append((Y, shard.T.astype(case.precision)))

@@ -33,10 +33,10 @@ from dssfn.network import standardise
 from dssfn.presets import resolve
 from dssfn.rows import Metrics
 from dssfn.runs import (
-    Experiment,
+    Run,
     divided,
+    execute,
     make_plan,
-    run_experiment,
 )
 from dssfn.shard import Samples, Shard
 from dssfn.topology import build_topology
@@ -47,7 +47,7 @@ MOMENTUM = 0.9  # of decentralised SGD, which is slow without
 
 def training_of(
     case: ComparisonCase, split: str, seed: int, data_dir: Path | None, **settings: Any
-) -> Experiment:
+) -> Run:
     """The shards, and the plan of dSSFN's default settings."""
     data = load_dataset(case.data, data_dir=data_dir, seed=seed)
     plan = make_plan(data, seed=seed, **resolve("default", settings))
@@ -63,20 +63,24 @@ def dssfn_curve(
     **settings: Any,
 ) -> Metrics:
     """The accuracy of every depth, and all bytes that were sent up to it."""
-    experiment = training_of(case, split, seed, data_dir, **settings)
-    outcome = run_experiment(experiment, check_equivalence=True, on_layer=None)
-    found, total = outcome.figures, outcome.figures["communication"]
-    steps = [total["before_layers"], *found["layers"]]
-    sent = np.cumsum([step["bytes_total"] for step in steps])[1:]
+    run = training_of(case, split, seed, data_dir, **settings)
+    outcome = execute(run, check_equivalence=True, on_layer=None)
+    result = outcome.result
+    total, equal = result.communication, result.equivalence
+    assert total is not None  # a simulation knows both
+    assert equal is not None
+    accuracies = [one.test_accuracy or 0.0 for one in result.layers]
+    layers = [one.bytes_total or 0 for one in result.layers]
+    sent = np.cumsum([total.before_layers.bytes_total, *layers])[1:]
     return {
-        **_curve(sent.tolist(), [layer["test_accuracy"] for layer in found["layers"]]),
-        "rounds": total["rounds"],
-        "scalars_per_node": total["scalars_per_node"],
-        "prediction_agreement": found["equivalence"]["prediction_agreement"],
-        "central_difference": found["equivalence"]["central_difference"],
+        **_curve(sent.tolist(), accuracies),
+        "rounds": total.rounds,
+        "scalars_per_node": total.scalars_per_node,
+        "prediction_agreement": equal.prediction_agreement,
+        "central_difference": equal.central_difference,
         "predictions_sha256": _digest(outcome.tested.predicted),
-        "solver": found["settings"]["solver"],
-        "consensus": total["consensus"],
+        "solver": result.settings.solver,
+        "consensus": total.consensus,
     }
 
 
@@ -90,11 +94,11 @@ def fedavg_curve(
     epochs: int,
 ) -> Metrics:
     """Federated averaging, each average along a tree."""
-    experiment = training_of(case, split, seed, data_dir)
+    run = training_of(case, split, seed, data_dir)
     local = Local(case.hidden, rate, epochs=epochs)
-    tree = Tree(experiment.topology)
+    tree = Tree(run.topology)
     return _trained(
-        experiment, local, federated_round, tree, seed=seed, n_rounds=case.n_averages
+        run, local, federated_round, tree, seed=seed, n_rounds=case.n_averages
     )
 
 
@@ -112,12 +116,10 @@ def dpsgd_curve(
     Its model is the mean of all nodes' weights, which one average along a tree finds at
     the end; that is charged at every point, as if it were the last.
     """
-    experiment = training_of(case, split, seed, data_dir)
+    run = training_of(case, split, seed, data_dir)
     local = Local(case.hidden, rate, MOMENTUM, steps=steps)
-    once = Gossip(experiment.topology, 1)
-    return _trained(
-        experiment, local, mixed_step, once, seed=seed, n_rounds=case.n_mixings
-    )
+    once = Gossip(run.topology, 1)
+    return _trained(run, local, mixed_step, once, seed=seed, n_rounds=case.n_mixings)
 
 
 CURVES: dict[str, Callable[..., Metrics]] = {
@@ -128,7 +130,7 @@ CURVES: dict[str, Callable[..., Metrics]] = {
 
 
 def _trained(
-    experiment: Experiment,
+    run: Run,
     local: Local,
     method: Method,
     averaging: Averaging,
@@ -136,9 +138,9 @@ def _trained(
     seed: int,
     n_rounds: int,
 ) -> Metrics:
-    traffic, tree = Traffic(), Tree(experiment.topology)
-    samples, (X, y) = _standardised(experiment, traffic)
-    nodes = Learners(samples, experiment.plan.n_outputs, local, seed=seed)
+    traffic, tree = Traffic(), Tree(run.topology)
+    samples, (X, y) = _standardised(run, traffic)
+    nodes = Learners(samples, run.plan.n_outputs, local, seed=seed)
     shown = set(np.geomspace(1, n_rounds, POINTS).astype(int).tolist())
     sent: list[int] = []
     right: list[float] = []  # with the mean of all weights
@@ -165,16 +167,16 @@ def _trained(
     }
 
 
-def _standardised(experiment: Experiment, traffic: Traffic) -> tuple[list[Any], Any]:
+def _standardised(run: Run, traffic: Traffic) -> tuple[list[Any], Any]:
     """The nodes' samples in rows, and the test samples; the scaling is charged."""
-    tree = Tree(experiment.topology)
-    shift, scale = scaling_of(experiment.shards, tree, traffic)
+    tree = Tree(run.topology)
+    shift, scale = scaling_of(run.shards, tree, traffic)
 
     def rows(shard: Samples | None) -> tuple[Any, NDArray[np.intp]]:
         assert isinstance(shard, Shard)
         return standardise(shard.X, shift, scale).T.copy(), _labels(shard)
 
-    return [rows(shard) for shard in experiment.shards], rows(experiment.test)
+    return [rows(shard) for shard in run.shards], rows(run.test)
 
 
 def _labels(samples: Samples) -> NDArray[np.intp]:

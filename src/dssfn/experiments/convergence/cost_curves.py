@@ -21,7 +21,7 @@ from dssfn.network import Network
 from dssfn.problem import LayerShare
 from dssfn.programs import Message
 from dssfn.rows import Metrics
-from dssfn.runs import Experiment, divided, make_plan
+from dssfn.runs import Run, divided, make_plan
 from dssfn.shard import Pooled
 from dssfn.simulator import simulate
 
@@ -36,14 +36,14 @@ def curve_of(
     if solver == "krylov":
         settings |= {"solver": "krylov", "consensus": "tree"}
     plan = make_plan(data, **size_of(quick=quick)._asdict(), seed=seed, **settings)
-    experiment = divided(data, plan, graph, "iid")
+    run = divided(data, plan, graph, "iid")
     curve = admm_curve if solver == "admm" else layer_curve
-    return curve(experiment)
+    return curve(run)
 
 
-def layer_curve(experiment: Experiment) -> Metrics:
+def layer_curve(run: Run) -> Metrics:
     """Averagings up to the end of every layer, and the cost there."""
-    result = simulate(experiment.shards, experiment.plan, experiment.topology)
+    result = simulate(run.shards, run.plan, run.topology)
     ends = np.cumsum([record.iterations for record in result.history])
     return {
         "averagings": ends.tolist(),
@@ -51,9 +51,9 @@ def layer_curve(experiment: Experiment) -> Metrics:
     }
 
 
-def admm_curve(experiment: Experiment) -> Metrics:
+def admm_curve(run: Run) -> Metrics:
     """The cost of what the nodes agree on in every ADMM iteration."""
-    plan = experiment.plan
+    plan = run.plan
     agreed: defaultdict[int, list[Array]] = defaultdict(list)
 
     def keep(message: Message, mean: Array) -> None:
@@ -62,16 +62,14 @@ def admm_curve(experiment: Experiment) -> Metrics:
             Z = mean.ravel()[: shape[0] * shape[1]].reshape(shape)
             agreed[message.layer].append(project_ball(Z, plan.radius))
 
-    result = simulate(experiment.shards, plan, experiment.topology, on_average=keep)
-    costs = costs_of(experiment, result.networks[0], agreed)
+    result = simulate(run.shards, plan, run.topology, on_average=keep)
+    costs = costs_of(run, result.networks[0], agreed)
     return {"averagings": list(range(1, len(costs) + 1)), "cost": costs}
 
 
-def costs_of(
-    experiment: Experiment, network: Network, agreed: dict[int, list[Array]]
-) -> list[float]:
+def costs_of(run: Run, network: Network, agreed: dict[int, list[Array]]) -> list[float]:
     """sum_m ||T_m - Z Y_m||^2 of every Z, layer by layer, over all samples."""
-    samples = Pooled(experiment.shards)
+    samples = Pooled(run.shards)
     costs: list[float] = []
     with closing(Features(samples, network.plan)) as features:
         features.scale(network.shift, network.scale)
