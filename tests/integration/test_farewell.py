@@ -140,7 +140,7 @@ def test_planted_markers_are_found_in_no_other_nodes_bytes_and_files(
         data.rename(hidden)
         settings = lab.node_file(TARGET).read_text().replace("data.csv", hidden.name)
         # With so little memory the node does not keep its samples: it reads them again.
-        lab.node_file(TARGET).write_text(f'memory = "50kB"\n{settings}')
+        lab.node_file(TARGET).write_text(f'memory = "1MB"\n{settings}')
         for variable in ("USER", "LOGNAME"):
             monkeypatch.setenv(variable, f"{MARKER}-user")
         lab.start("n0", TARGET)
