@@ -19,6 +19,7 @@ from dssfn.errors import DataError
 from dssfn.json_text import to_json
 
 MODEL_FILE, RESULT_FILE = "model.safetensors", "result.json"
+ONE_FILE_EACH = "one file each"  # how samples are divided if every node has a file
 
 
 class _Part(

@@ -20,7 +20,7 @@ from dssfn.errors import DataError
 from dssfn.hosting import Simulation, Traffic
 from dssfn.network import Network
 from dssfn.provenance import made_by
-from dssfn.results import Equivalence, Result, Seconds
+from dssfn.results import ONE_FILE_EACH, Equivalence, Result, Seconds
 from dssfn.shard import Pooled, Samples, Shard, class_codes, divide, one_hot
 from dssfn.simulator import simulate
 from dssfn.summary import (
@@ -36,8 +36,6 @@ from dssfn.summary import (
 )
 from dssfn.topology import Topology, build_topology
 from dssfn.training import LayerRecord
-
-ONE_FILE_EACH = "one file each"  # how samples are divided if every node has a file
 
 OnLayer = Callable[[LayerRecord, Traffic], None]
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from dssfn.cli.outcome import notes, screen
+from dssfn.cli.console import notes, screen
 from dssfn.hosting import Traffic
 from dssfn.report.numbers import size
 from dssfn.results import Equivalence, Layer, Result, result_text

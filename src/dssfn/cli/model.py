@@ -17,9 +17,10 @@ from rich.table import Table as Grid
 from dssfn._atomic import write_atomically
 from dssfn._plain_text import printable
 from dssfn.calibration import probabilities
+from dssfn.cli.console import screen
 from dssfn.cli.display import show_pairs
 from dssfn.cli.options import Json
-from dssfn.cli.outcome import print_json, screen
+from dssfn.cli.outcome import print_json
 from dssfn.datasets import read_labelled, read_table
 from dssfn.datasets.checks import Source
 from dssfn.errors import InputError

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from dssfn.cli.console import notes
 from dssfn.cli.options import (
     DATA,
     TRAINING,
@@ -20,7 +21,6 @@ from dssfn.cli.options import (
     TestSize,
     option,
 )
-from dssfn.cli.outcome import notes
 from dssfn.cli.presentation import Presentation
 from dssfn.config import bytes_of
 from dssfn.datasets import PARTITIONS

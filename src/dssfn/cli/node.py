@@ -9,8 +9,9 @@ from typing import Annotated
 import msgspec
 import typer
 
+from dssfn._plain_text import one_line
 from dssfn.cli.options import Json
-from dssfn.cli.outcome import print_json, screen, show_lines
+from dssfn.cli.outcome import print_json, show_lines
 from dssfn.errors import InputError
 from dssfn.exit_codes import WRONG_INPUT
 from dssfn.results import MODEL_FILE
@@ -34,7 +35,7 @@ def check(node: NodeFile, json: Json = False) -> None:
         findings.append(finding)
         if not json:
             mark = MARKS[finding.is_good]
-            screen.print(f"{mark:>5}  {finding.what}: {finding.text}", soft_wrap=True)
+            show_lines(f"{mark:>5}  {finding.what}: {one_line(finding.text)}")
     is_good = all(finding.is_good is not False for finding in findings)
     if json:
         print_json({"ok": is_good, "findings": [asdict(one) for one in findings]})
@@ -56,8 +57,7 @@ def run(
     if json:
         print_json({"out": str(out), **msgspec.to_builtins(result)})
     else:
-        screen.print(f"model   {out / MODEL_FILE}", soft_wrap=True)
-        screen.print(f"sha256  {result.sha256}", soft_wrap=True)
+        show_lines(f"model   {out / MODEL_FILE}\nsha256  {result.sha256}")
 
 
 def request(

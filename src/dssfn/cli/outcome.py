@@ -6,11 +6,9 @@ import functools
 import os
 import sys
 from collections.abc import Callable
-from typing import Any, NoReturn, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from dssfn._plain_text import one_line, printable
 from dssfn.errors import DssfnError, InputError
@@ -21,32 +19,9 @@ Params = ParamSpec("Params")
 Result = TypeVar("Result")
 
 
-class _Console(Console):
-    """Shows labels and file names as they are: no markup, and nothing to obey.
-
-    Every string passes `render_str`, also those in a table. They may come from
-    anywhere, so none may hold a line break either: see `show_lines`.
-    """
-
-    def __init__(self, *, stderr: bool = False) -> None:
-        super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
-
-    def render_str(self, text: str, **options: Any) -> Text:
-        return super().render_str(printable(text), **options)
-
-
-class _Screen(_Console):
-    def on_broken_pipe(self) -> NoReturn:
-        raise BrokenPipeError
-
-
-screen = _Screen()  # results
-notes = _Console(stderr=True)  # progress
-
-
 def show_lines(text: str) -> None:
-    """Print a text of several lines on the screen."""
-    screen.print(*text.split("\n"), sep="\n", soft_wrap=True)
+    """Print a text of several lines, of which a terminal obeys none."""
+    print(*map(printable, text.split("\n")), sep="\n")
 
 
 def plain_errors(command: Callable[Params, Result]) -> Callable[Params, Result]:

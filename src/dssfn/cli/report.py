@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dssfn._atomic import write_atomically
-from dssfn.cli.outcome import notes, screen
+from dssfn.cli.console import notes, screen
 from dssfn.errors import DataError, InputError
 from dssfn.experiments.registry import EXPERIMENTS
 from dssfn.report.evidence.page import (

@@ -18,7 +18,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from dssfn.cli.outcome import notes, print_json, screen
+from dssfn.cli.console import notes, screen
+from dssfn.cli.outcome import print_json
 from dssfn.cli.outfolder import out_folder
 from dssfn.cli.report import REPORT_FILE, ROWS_FILE, TABLES_FILE, write_evidence
 from dssfn.errors import DataError, PlanError

@@ -6,10 +6,11 @@ from typing import Annotated, Any
 
 from rich.table import Table
 
+from dssfn.cli.console import screen
 from dssfn.cli.display import show_pairs
 from dssfn.cli.graphs import Degree, GraphName, Nodes, read_topology
 from dssfn.cli.options import NETWORK, JsonOutput, option
-from dssfn.cli.outcome import print_json, screen, show_lines
+from dssfn.cli.outcome import print_json, show_lines
 from dssfn.consensus import every_averaging
 from dssfn.errors import PlanError
 from dssfn.topology import Topology

@@ -12,7 +12,8 @@ from dssfn.config import Plan
 from dssfn.datasets import Dataset, FileSamples
 from dssfn.errors import DataError, PlanError
 from dssfn.federation import Federation
-from dssfn.runs import ONE_FILE_EACH, DataOptions, Run, divided
+from dssfn.results import ONE_FILE_EACH
+from dssfn.runs import DataOptions, Run, divided
 
 
 def open_data(

@@ -34,13 +34,13 @@ from dssfn.node.spec import load_node
 from dssfn.provenance import made_by
 from dssfn.results import (
     MODEL_FILE,
+    ONE_FILE_EACH,
     Layer,
     NeighbourTraffic,
     Result,
     Seconds,
     write_result,
 )
-from dssfn.runs import ONE_FILE_EACH
 from dssfn.shard import Samples
 from dssfn.summary import graph_of, settings_of
 from dssfn.training import LayerRecord
