@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+# Test processes side by side. Many tests wait for others, so one more than two cores.
+WORKERS ?= 3
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow check format bench clean
@@ -21,7 +23,7 @@ demo: $(READY) ## train digits on ten nodes on a ring and compare with one machi
 	@$(BIN)/dssfn demo
 
 test: $(READY) ## every test that this machine can run in a few minutes
-	$(BIN)/python -m pytest -m "not slow and not paper"
+	$(BIN)/python -m pytest -m "not slow and not paper" -n $(WORKERS) --dist loadscope
 
 test-slow: $(READY) ## the long tests: the paper's rows, all sizes
 	$(BIN)/python -m pytest -m "slow or paper"

@@ -221,13 +221,18 @@ def write_digits(path: Path, k: int, n_nodes: int) -> None:
     path.write_text("\n".join(rows) + "\n")
 
 
+SIDE_BY_SIDE = 8  # sets of ports for processes that run tests at the same time
 _GIVEN: set[int] = set()  # a port is given once, or two nodes could draw the same
 
 
 def free_port() -> int:
-    """A port that nobody has, and that no outgoing connection is given meanwhile."""
+    """A port that nobody has, and that no outgoing connection is given meanwhile.
+
+    Tests that run side by side draw from different ports.
+    """
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     while True:
-        port = random.randrange(15_000, 32_000)
+        port = random.randrange(15_000 + worker % SIDE_BY_SIDE, 32_000, SIDE_BY_SIDE)
         if port in _GIVEN:
             continue
         with suppress(OSError), socket.create_server(("127.0.0.1", port)):
