@@ -57,6 +57,14 @@ def test_links_within_the_project_lead_somewhere(page):
         assert (page.parent / target).exists(), target
 
 
+def test_every_test_that_the_security_page_names_exists():
+    page = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    files = re.findall(r"`([\w/]*test_\w+\.py)`", page)
+    assert len(files) > 10
+    for file in files:
+        assert (ROOT / "tests" / file).is_file(), file
+
+
 def test_there_is_something_to_run():
     assert len(PYTHON) >= 2
     assert len(SHELL) >= 3

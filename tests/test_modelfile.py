@@ -10,8 +10,8 @@ from sklearn.pipeline import make_pipeline
 from dssfn import SSFNClassifier, modelfile
 from dssfn.errors import InputError, ModelFileError
 from dssfn.modelfile import load_network, save_network
+from tests.support.networks import network
 from tests.support.tight_memory import needs_rlimit, refusal
-from tests.test_network import network
 
 
 @pytest.fixture

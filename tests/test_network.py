@@ -5,18 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dssfn.config import Plan
 from dssfn.errors import DataError
 from dssfn.network import CHUNK, Network, next_features, random_digest, random_matrix
+from tests.support.networks import network
 from tests.support.strategies import seeds
-
-
-def network(seed=0, *, P=3, L=2, width=8, gain=1.0):
-    rng = np.random.default_rng(seed)
-    sizes = {"n_features": P, "n_layers": L, "width": width}
-    plan = Plan(classes=("a", "b"), gain=gain, bias=0.0, **sizes)
-    outputs = tuple(rng.normal(size=(2, plan.inputs_of(l))) for l in range(L + 1))
-    return Network(plan, outputs, rng.normal(size=P), rng.uniform(0.5, 2, P))
 
 
 def textbook(net, x):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,27 +21,13 @@ from dssfn.simulator import simulate
 from dssfn.topology import build_topology
 from dssfn.training import agree_scaling, train_node
 from tests.support.strategies import pooled, random_shards, seeds
-
-DATA = Path(os.environ.get("DSSFN_DATA_DIR", "no data folder is set"))
-ALONE = build_topology("complete", 1)
-
-
-def plan_for(shards, **settings):
-    Q = len(shards[0].T)
-    base = {"n_features": len(shards[0].X), "classes": tuple(range(Q))}
-    base |= {"n_layers": 3, "width": 15, "gain": 1.0, "bias": 0.0}  # as in the paper
-    return Plan(**base | settings)
-
-
-def relative(A, B):
-    return np.linalg.norm(A - B) / np.linalg.norm(B)
-
-
-def assert_never_rises(history):
-    costs = np.array([record.cost for record in history])
-    of_zero = costs / 10 ** (np.array([r.train_error_db for r in history]) / 10)
-    # The normal equations know a cost to rounding of ||T||^2.
-    assert (np.diff(costs) <= 1e-12 * of_zero[1:]).all(), costs
+from tests.support.trainings import (
+    ALONE,
+    DATA,
+    assert_never_rises,
+    plan_for,
+    relative,
+)
 
 
 @settings(max_examples=40)

@@ -10,7 +10,7 @@ import pytest
 
 from dssfn.experiments import table2
 from tests.support.evidence_sample import page_of, row, sample_of, table2_metrics
-from tests.test_training import DATA
+from tests.support.trainings import DATA
 
 
 def _row(data, settings, n_nodes, seed, db):

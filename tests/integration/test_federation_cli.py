@@ -26,29 +26,11 @@ from dssfn.node.identity import read_identity
 from dssfn.node.spec import load_node
 from dssfn.setup.pki import NODE_DAYS, Credential
 from tests.support.commands import dssfn, wrong
+from tests.support.federations import DATA, identity, init, refused
 from tests.support.handshake import meet
 from tests.support.lab import free_port
 
-DATA = ("--classes", "yes,no", "--features", "age,bmi")
 posix = pytest.mark.skipif(os.name == "nt", reason="modes are a POSIX matter")
-
-
-def init(folder, *args, nodes="a,b,c,d"):
-    result = dssfn("federation", "init", folder, "--nodes", nodes, *args)
-    assert result.exit_code == 0, result.output
-    return result.stdout
-
-
-def refused(folder, *args, nodes="a,b,c,d"):
-    error = wrong("federation", "init", folder, "--nodes", nodes, *args)
-    assert not Path(folder).exists()
-    return error
-
-
-def identity(folder):
-    """As a node would read it, from its own folder alone."""
-    spec, _ = load_node(folder / "node.toml")
-    return read_identity(spec.certificate, spec.key, spec.authorities, spec.name)
 
 
 def test_every_folder_is_all_that_a_node_needs(tmp_path):

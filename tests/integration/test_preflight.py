@@ -12,8 +12,8 @@ import pytest
 
 from dssfn.federation import load_federation
 from dssfn.node.launch import warn_of_few
-from tests.integration.test_federation_cli import init, refused
 from tests.support.commands import dssfn, wrong
+from tests.support.federations import init, refused
 
 DATA = ("--classes", "yes,no", "--features", "age,bmi", "--target", "outcome")
 GOOD = "age,bmi,outcome\n" + "61,22.5,yes\n40,31,no\n" * 10

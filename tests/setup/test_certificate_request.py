@@ -18,8 +18,8 @@ import dssfn.setup.member_certificates as member_certificates
 from dssfn.errors import IdentityError
 from dssfn.node.identity import read_identity
 from dssfn.node.spec import load_node
-from tests.integration.test_federation_cli import DATA, identity, init
 from tests.support.commands import dssfn, wrong
+from tests.support.federations import DATA, identity, init
 from tests.support.odd_certificates import pem_of
 
 

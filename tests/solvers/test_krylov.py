@@ -14,12 +14,11 @@ from dssfn.shard import Shard, one_hot
 from dssfn.simulator import simulate
 from dssfn.solvers.krylov import Krylov, is_optimal, orthonormal
 from dssfn.topology import build_topology
-from tests.support.strategies import random_shards, seeds
-from tests.test_training import (
+from tests.support.strategies import pooled, random_shards, seeds
+from tests.support.trainings import (
     ALONE,
     assert_never_rises,
     plan_for,
-    pooled,
     relative,
 )
 
