@@ -16,7 +16,7 @@ _PROBE = 4096  # bytes; a full disk may still have room for a name
 def write_atomically(path: Path, content: bytes, *, private: bool = False) -> None:
     """Replace a file by new content, or leave it as it was.
 
-    Nobody but the owner can read a private file, at no time.
+    A private file can never be read by anybody but its owner.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     mode = 0o600 if private else 0o666
@@ -25,7 +25,7 @@ def write_atomically(path: Path, content: bytes, *, private: bool = False) -> No
         return os.open(name, flags, mode)
 
     try:
-        temporary.unlink(missing_ok=True)  # of a process with our number that died
+        temporary.unlink(missing_ok=True)  # left by a dead process with our number
         with open(temporary, "xb", opener=opener) as file:
             file.write(content)
             file.flush()
@@ -43,6 +43,7 @@ def make_writable(folder: Path, what: str, *, private: bool = False) -> None:
     Parameters
     ----------
     folder : Path
+        The folder that files will be written to.
     what : str
         The setting or option that names the folder, for the error.
     private : bool
@@ -79,9 +80,9 @@ def _write_probe(folder: Path) -> None:
 
 @contextmanager
 def no_empty_folders(path: Path) -> Iterator[None]:
-    """If what follows fails, remove the folders that it has made on the way to a path.
+    """Remove the folders made on the way to a path if what follows fails.
 
-    Those that hold something stay.
+    Folders that hold something stay.
     """
     missing = [one for one in (path, *path.parents) if not one.exists()]
     try:

@@ -6,7 +6,7 @@ import unicodedata
 
 
 def printable(text: str) -> str:
-    """Text in one line that a terminal shows as it is and never obeys.
+    """Return text in one line that a terminal shows as it is and never obeys.
 
     Control characters, escape codes, line breaks, invisible marks and those that turn
     the direction of writing become question marks; any other space becomes a plain one.
@@ -18,7 +18,7 @@ def printable(text: str) -> str:
 
 
 def one_line(message: str) -> str:
-    """A message without line breaks, and without anything that a terminal obeys.
+    """Return a message without line breaks or anything that a terminal obeys.
 
     >>> one_line("two\\n  lines")
     'two lines'

@@ -51,6 +51,7 @@ def add_gram(upper: Array, Y: Array) -> None:
     upper : float64 array of shape (n, n)
         In Fortran's order. What lies below the diagonal is left alone.
     Y : array of shape (n, J)
+        The features; columns are samples.
     """
     n = len(Y)
     assert upper.shape == (n, n)

@@ -1,10 +1,10 @@
-"""Least squares in a ball: the exact answer, from the sums G and C alone.
+"""Least squares in a ball: the exact solution, from the sums G and C alone.
 
 How this works. The minimiser is ``C (G + lam I)^-1`` with the multiplier lam that puts
 it on the sphere, or lam = 0 if it lies inside the ball. The reciprocal of its norm is
 concave and rises with lam, so Newton's method started left of the root climbs to it
 without overshooting (Hebden's secular equation). A small or a singular G is
-diagonalised once. A large one is factored anew for every lam, which takes far longer
+diagonalised once. A large one is factored again for every lam, which takes far longer
 than to solve with the factor. So each factor is used several times: the powers C A^-1,
 C A^-2, .. with A = G + lam I span a small space in which the next multiplier is found
 almost exactly, and near the root they are a Taylor series that needs no further factor.
@@ -28,18 +28,20 @@ JUMPS = 3  # factors that are followed by a jump; then Newton, which always arri
 
 
 def squared_norm(A: Array) -> float:
-    """||A||_F^2."""
+    """Return ||A||_F^2, the squared Frobenius norm of a matrix."""
     return float(np.vdot(A, A))
 
 
 def project_ball(Z: Array, radius: float) -> Array:
-    """The nearest matrix to Z with ||Z||_F <= radius."""
+    """Return the nearest matrix to Z with ||Z||_F <= radius."""
     norm = float(np.linalg.norm(Z))
     return Z * (radius / norm) if norm > radius else Z
 
 
 def solve_ball(G: Array, C: Array, radius: float) -> Array:
-    """Exact minimiser of ``tr(O G O^T) - 2 tr(O C^T)`` with ``||O||_F <= radius``.
+    """Return the minimiser of ``tr(O G O^T) - 2 tr(O C^T)`` in a ball.
+
+    The ball is ``||O||_F <= radius``, and the minimiser is exact.
 
     Parameters
     ----------
@@ -90,7 +92,7 @@ def _by_eigenvectors(G: Array, C: Array, radius: float) -> Array:
 
 
 def _secular(s: Array, c: Array, radius: float, *, start: float) -> float:
-    """The lam > start with ||c / (s + lam)|| = radius, or else `start`."""
+    """Return the lam > start with ||c / (s + lam)|| = radius, or else `start`."""
     lam = start
     for _ in range(200):  # quadratic at the end; about 10 to 30 in practice
         parts = c / (s + lam)
@@ -109,7 +111,7 @@ def _secular(s: Array, c: Array, radius: float, *, start: float) -> float:
 
 
 def _by_factors(G: Array, C: Array, radius: float) -> Array | None:
-    """The solution, or None where lam or an eigenvalue of G is lost in rounding."""
+    """Return the solution, or None if lam or an eigenvalue is lost in rounding."""
     rounding = max(float(np.linalg.norm(G)) * len(G) * EPS, TINY)
     lam = rounding
     for k in range(12):  # two or three in practice; more only follow rounding
@@ -130,7 +132,7 @@ def _by_factors(G: Array, C: Array, radius: float) -> Array | None:
 
 
 def _powers(G: Array, C: Array, lam: float) -> list[Array] | None:
-    """C A^-1, lam C A^-2, lam^2 C A^-3, .. with A = G + lam I, if A can be factored."""
+    """Return C A^-1, lam C A^-2, lam^2 C A^-3, .., if A = G + lam I can be factored."""
     potrf, potrs = get_lapack_funcs(("potrf", "potrs"), (G,))
     A = np.array(G.T, order="F")  # a plain copy, since G is symmetric
     A[np.diag_indices_from(A)] += lam
@@ -144,7 +146,7 @@ def _powers(G: Array, C: Array, lam: float) -> list[Array] | None:
 
 
 def _moved(powers: list[Array], step: float, slope: float, radius: float) -> Array:
-    """The solution for lam (1 + step), with the step corrected to meet the sphere."""
+    """Return the solution for lam (1 + step), the step corrected to meet the sphere."""
     for _ in range(3):  # each leaves about NEAR of the distance to the sphere
         O = powers[-1]
         for power in powers[-2::-1]:
@@ -154,7 +156,7 @@ def _moved(powers: list[Array], step: float, slope: float, radius: float) -> Arr
 
 
 def _jump(G: Array, C: Array, powers: list[Array], radius: float) -> float:
-    """The multiplier of the problem restricted to rows in the span of C and powers.
+    """Return the multiplier of the problem restricted to the span of C and powers.
 
     Solutions for other multipliers nearly lie in there: those near lam by their Taylor
     series, those far above because they tend to a multiple of C.
@@ -169,7 +171,7 @@ def _jump(G: Array, C: Array, powers: list[Array], radius: float) -> float:
 
 
 def _inside(G: Array, C: Array, radius: float) -> Array | None:
-    """The solution without a multiplier, if G is regular and it lies in the ball."""
+    """Return C G^-1, if G is regular and that lies in the ball."""
     potrf, pocon, potrs = get_lapack_funcs(("potrf", "pocon", "potrs"), (G,))
     L, failed = potrf(np.array(G.T, order="F"), lower=True, overwrite_a=True)
     if failed:

@@ -12,7 +12,7 @@ FLOOR = 0.01
 
 
 def probabilities(scores: Array) -> Array:
-    """The nearest probabilities to each row of outputs, softened a little.
+    """Return the nearest probabilities to each row of outputs, softened a little.
 
     Least squares on one-hot targets estimates the class probabilities, but does not
     keep them inside the simplex. Each row is moved to the nearest point of the
@@ -23,6 +23,7 @@ def probabilities(scores: Array) -> Array:
     Parameters
     ----------
     scores : array of shape (J, Q)
+        The linear outputs; rows are samples.
 
     Returns
     -------

@@ -2,7 +2,7 @@
 
 A TLS library may take a certificate for north's that says `NORTH`, `north.`, `*`, has
 nothing but a common name, or says `north` followed by a NUL byte and more. Here such a
-certificate is nobody's, at either end of a connection and in a node's own files.
+certificate belongs to nobody, at either end of a connection and in a node's own files.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ _MOST_SHOWN = 8
 
 
 def names_in(certificate: x509.Certificate, what: str) -> list[str]:
-    """The DNS names of a certificate, which must all be names of nodes.
+    """Return the DNS names of a certificate, which must all be names of nodes.
 
     Parameters
     ----------
     certificate : x509.Certificate
+        The certificate whose names are read.
     what : str
-        Which one it is, for the message.
+        Which certificate it is, for the message.
 
     Raises
     ------
@@ -41,7 +42,7 @@ def names_in(certificate: x509.Certificate, what: str) -> list[str]:
         subject = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
     except UNREADABLE as exc:
         raise IdentityError(
-            f"{what} must follow X.509, but its names do not: {exc}. Have it made anew."
+            f"{what} must follow X.509, but its names do not: {exc}. Have it reissued."
         ) from exc
     names = [one.value for one in kinds if isinstance(one, x509.DNSName)]
     odd = [repr(name) for name in names if not is_node_name(name)]
@@ -55,8 +56,8 @@ def names_in(certificate: x509.Certificate, what: str) -> list[str]:
         came = listed(odd) or "no DNS name at all"
         raise IdentityError(
             f"{what} must carry the node's name as a DNS name (subjectAltName) and "
-            f"nothing else that is no node's name, but carries {came}. Have it made "
-            "anew; docs/certificates.md shows how."
+            f"nothing else that is no node's name, but carries {came}. Have it "
+            "reissued; docs/certificates.md shows how."
         )
     return names
 
@@ -76,7 +77,7 @@ def _kind(name: x509.GeneralName) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Some of somebody's names for a message: not too many, and none too long."""
+    """Return some names as a message shows them: not too many, none too long."""
     some = [
         name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + ".."
         for name in names[:_MOST_SHOWN]

@@ -50,8 +50,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     bias : float
         Value of a constant feature beside the inputs; 0 for none.
     precision : {"float64", "float32"}
-        Of the features. In single precision they take half the memory and time; sums
-        over chunks of samples, and all that is agreed on, stay in double precision.
+        Precision of the features. In single precision they take half the memory and
+        time; sums over chunks of samples, and all that is agreed on, stay in double
+        precision.
     solver : {"auto", "gram", "krylov", "admm"}
         How a layer is solved over the network; "auto" takes the faster of the first
         two for the graph, the sizes, latency and bandwidth.
@@ -169,33 +170,33 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     @property
     def n_outputs(self) -> int:
-        """Q, the rows of every output matrix."""
+        """The number of rows of every output matrix, Q."""
         return len(self.classes)
 
     @property
     def n_units(self) -> int:
-        """n = 2Q + width, the units of a hidden layer."""
+        """The number of units of a hidden layer, n = 2Q + width."""
         return 2 * self.n_outputs + self.width
 
     @property
     def radius(self) -> float:
-        """Largest Frobenius norm of an output matrix (a norm, not squared)."""
+        """The largest Frobenius norm of an output matrix (a norm, not squared)."""
         return self.alpha * math.sqrt(2 * self.n_outputs)
 
     def inputs_of(self, layer: int) -> int:
-        """Rows of Y at a layer: the inputs at layer 0, then n."""
+        """Return the number of rows of Y at a layer: the inputs at layer 0, then n."""
         return self.n_features + (self.bias > 0) if layer == 0 else self.n_units
 
     def patience(self, layer: int) -> int | None:
-        """Averagings that krylov may take in a layer; None: as many as it needs."""
+        """Return how many averagings krylov may take in a layer; None sets no limit."""
         return self.patience_input if layer == 0 else self.patience_hidden
 
     def mu(self, layer: int) -> float | None:
-        """The ADMM parameter of a layer, or None to let the nodes agree on one."""
+        """Return the ADMM parameter of a layer; None lets the nodes agree on one."""
         return self.mu_input if layer == 0 else self.mu_hidden
 
     def replace(self, **changes: Any) -> Plan:
-        """Return a plan with some settings changed, checked anew."""
+        """Return a plan with some settings changed, which is checked again."""
         return msgspec.structs.replace(self, **changes)
 
 
@@ -264,7 +265,9 @@ def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
 
 
 def bytes_of(size: float | str) -> int:
-    """The number of bytes that a size such as 500MB or 2GB means, or a number itself.
+    """Return the number of bytes that a size such as 500MB or 2GB means.
+
+    A number is returned as it is.
 
     >>> bytes_of("2GB"), bytes_of(4096)
     (2000000000, 4096)
@@ -279,7 +282,7 @@ def bytes_of(size: float | str) -> int:
 
 
 def _bytes_of_text(text: str) -> float:
-    """Of a size with or without a unit; zero for anything else."""
+    """Return the bytes of a size with or without a unit; zero for anything else."""
     units = {"": 1, "b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", text.lower())
     if found is None or found[2] not in units:

@@ -10,7 +10,7 @@ _CGROUP = Path("/sys/fs/cgroup")
 
 
 def n_cores() -> int:
-    """The cores that the affinity of this process and its control group allow.
+    """Return how many cores this process's affinity and control group allow.
 
     A container with a share of a machine is not slowed down by threads for all of it.
     """
@@ -20,7 +20,7 @@ def n_cores() -> int:
 
 
 def _quota(cgroup: Path) -> int | None:
-    """The cores that a control group gives, rounded up; None if it sets no limit.
+    """Return the cores that a control group gives, rounded up; None without a limit.
 
     Parameters
     ----------

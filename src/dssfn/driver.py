@@ -37,13 +37,13 @@ def drive(
     programs : mapping
         One program for each node of this host; all walk in step.
     averaging : Averaging
-        The scheme, the same on all hosts.
+        The averaging scheme, the same on all hosts.
     transport : Transport
         Carries letters to the neighbours elsewhere.
     step : int
         How many averagings were done before, as after a restart.
     n_cores : int, optional
-        How many cores this host may use; by default all.
+        How many cores this host may use; by default all of them.
     on_message : callable, optional
         Called before every average with the first node's message.
     """
@@ -95,7 +95,7 @@ def run_over(
     transport : Transport
         Carries letters to the neighbours elsewhere.
     scheme : RoundByRound
-        An averaging, or another way to find something out together.
+        An averaging scheme, or another way to find something out together.
     values : mapping
         What each node of this host holds.
     layer, step : int

@@ -24,11 +24,11 @@ from __future__ import annotations
 
 
 class DssfnError(Exception):
-    """Anything that this package raises on purpose."""
+    """The base class of everything that this package raises on purpose."""
 
 
 class InputError(DssfnError, ValueError):
-    """What was given cannot be used."""
+    """An argument, a setting or a file cannot be used."""
 
 
 class PlanError(InputError):
@@ -48,7 +48,7 @@ class ModelFileError(InputError):
 
 
 class IdentityError(InputError):
-    """A certificate, its key or those who vouch for it cannot be used."""
+    """A certificate, its key or its authorities cannot be used."""
 
 
 class NumericalError(DssfnError):
@@ -56,7 +56,7 @@ class NumericalError(DssfnError):
 
 
 class TransportError(DssfnError):
-    """Trouble on the wire."""
+    """The exchange with a neighbour failed."""
 
 
 class PeerTimeout(TransportError):
@@ -64,7 +64,7 @@ class PeerTimeout(TransportError):
 
 
 class ProtocolError(TransportError):
-    """A neighbour sent what it must not."""
+    """A neighbour sent something that the protocol forbids."""
 
 
 class AgreementError(TransportError, InputError):
@@ -72,8 +72,8 @@ class AgreementError(TransportError, InputError):
 
 
 class Regroup(TransportError):
-    """A neighbour was restarted: all nodes go back to the last layer they share."""
+    """A neighbour was restarted, and all nodes go back to the last layer they share."""
 
 
 class AccuracyWarning(UserWarning):
-    """Something less accurate than asked for was replaced by something slower."""
+    """A fast way was less accurate than asked for, and a slower one was used."""

@@ -29,12 +29,12 @@ from dssfn.runs import divided, make_plan, train
 from dssfn.topology import Topology, build_topology, from_graph, from_matrix
 from dssfn.training import LayerRecord
 
-DEFAULT_NODES = 10  # of a graph that is given by its name
+DEFAULT_NODES = 10  # nodes of a graph that is given by its name
 PLAN_FIELDS = frozenset(Plan.__struct_fields__)
 
 
 class _SSFN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """What both classifiers share; a subclass says which graph and which shards."""
+    """The part that both classifiers share; a subclass gives the graph and shards."""
 
     # Learned in `fit`.
     classes_: NDArray[Any]
@@ -68,18 +68,18 @@ class _SSFN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def decision_function(self, X: Any) -> Array:
-        """The linear outputs (J, Q); for two classes, their difference (J,)."""
+        """Return the linear outputs (J, Q); for two classes, their difference (J,)."""
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class with the largest output."""
+        """Return the class with the largest output for every sample."""
         codes = self._scores(X).argmax(axis=1)
         predicted: NDArray[Any] = self.classes_[codes]
         return predicted
 
     def predict_proba(self, X: Any) -> Array:
-        """Class probabilities (J, Q).
+        """Return class probabilities (J, Q).
 
         The outputs are least-squares estimates of the class probabilities;
         `dssfn.calibration.probabilities` moves them to the nearest ones that are
@@ -107,7 +107,7 @@ class _SSFN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.network_.scores(X.T).T
 
     def _settings(self) -> dict[str, Any]:
-        """The settings of the plan, those left open as the preset has them."""
+        """Return the settings of the plan, those left open as the preset has them."""
         given = {name: _plain(value) for name, value in self.get_params().items()}
         seed, preset = given["random_state"], given["preset"]
         if not isinstance(seed, int):
@@ -166,7 +166,7 @@ class SSFNClassifier(_SSFN):
         Bytes for features, or a size such as "2GB"; what does not fit is kept in
         temporary files.
     preset : {"paper"}, optional
-        Takes the settings left to their defaults from the paper.
+        Where to take the settings from that are left to their defaults.
     random_state : int, RandomState or None, default=None
         Seed of the random matrices.
 
@@ -346,7 +346,7 @@ mu_hidden, memory, preset, random_state :
 
 
 def _given_graph(given: Any) -> Topology:
-    """A topology of one's own, in any of its forms."""
+    """Return the topology of a graph, a mixing matrix or a topology."""
     if isinstance(given, Topology):
         return given
     if isinstance(given, nx.Graph):
@@ -360,5 +360,5 @@ def _given_graph(given: Any) -> Topology:
 
 
 def _plain(value: Any) -> Any:
-    """numpy's scalars, as grid searches pass them, as Python's."""
+    """Return numpy's scalars, which grid searches pass, as Python's."""
     return value.item() if isinstance(value, np.generic) else value

@@ -8,7 +8,7 @@ FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
 
 
 def exit_code_of(exc: BaseException) -> int:
-    """The exit code of a command that ends with an exception.
+    """Return the exit code of a command that ends with an exception.
 
     >>> exit_code_of(InputError("no such file")), exit_code_of(MemoryError())
     (2, 1)

@@ -76,24 +76,24 @@ class Features:
         self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
         self._shift = np.zeros(plan.n_features)
         self._scale = np.ones(plan.n_features)
-        self._sums: list[LayerSums] = []  # of the current layer, one per thread
+        self._sums: list[LayerSums] = []  # sums of the current layer, one per thread
 
     @property
     def n_samples(self) -> int:
-        """J, the number of samples."""
+        """The number of samples, J."""
         return self._samples.n_samples
 
     def inputs(self) -> Iterator[Array]:
-        """The samples as they came, chunk by chunk."""
+        """Yield the samples as they came, chunk by chunk."""
         for X, _ in self._samples.chunks(self._chunk):
             yield X
 
     def scale(self, shift: Array, scale: Array) -> None:
-        """Use (x - shift) / scale from now on."""
+        """Use (x - shift) / scale as the inputs from now on."""
         self._shift, self._scale = shift, scale
 
     def share(self) -> LayerShare:
-        """This node's share of the current layer's problem, given away once."""
+        """Return this node's share of the current layer's problem; it is given once."""
         if self._has_few(self._layer):
             chunks = [self._prepared(chunk) for chunk in self._chunks()]
             Y, T = (_joined(list(parts)) for parts in zip(*chunks, strict=True))
@@ -114,7 +114,7 @@ class Features:
         Returns
         -------
         array of shape (4,)
-            Cost, cost of zero, correct samples, samples.
+            The cost, the cost of O = 0, the correct samples and all samples.
         """
         plan, layer = self._plan, self._layer
         O = O.astype(plan.precision, copy=False)
@@ -139,13 +139,13 @@ class Features:
         return tally
 
     def close(self) -> None:
-        """Give the room back."""
+        """Free the memory or the temporary file."""
         if self._pool:
             self._pool.shutdown()
         self._store.close()
 
     def _has_few(self, layer: int) -> bool:
-        """Whether samples are fewer than features: then they are the smaller share."""
+        """Return whether samples are fewer than features, and so the smaller share."""
         return self._samples.n_samples < self._plan.inputs_of(layer)
 
     def _no_sums(self, layer: int) -> list[LayerSums]:
@@ -153,7 +153,7 @@ class Features:
         return [LayerSums.zeros(Q, n) for _ in range(self._n_threads)]
 
     def _each(self, step: Callable[[int, Array, Array], Result]) -> Iterator[Result]:
-        """Do a step with every chunk of the layer, one on every thread at a time.
+        """Apply a step to every chunk of the layer, one on every thread at a time.
 
         A chunk's sums follow from its place, so that they are the same each time.
         """
@@ -185,7 +185,7 @@ def _joined(parts: list[Array]) -> Array:
 
 
 class _Store(Protocol):
-    """Where chunks of features wait for the next pass; one takes another's place."""
+    """A store of chunks between two passes; a new chunk replaces an old one."""
 
     def put(self, k: int, Y: Array, T: Array) -> None: ...
     def chunks(self) -> Iterator[Chunk]: ...
@@ -208,7 +208,7 @@ class _InMemory:
 
 
 class _InFile:
-    """Chunks one after the other; read and written, not mapped, to bound the memory."""
+    """A store of chunks in a file, read and written, not mapped, to bound memory."""
 
     def __init__(self) -> None:
         self._file: FileIO = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
@@ -254,14 +254,14 @@ def _allocator(Y: Array, T: Array) -> Callable[[], Chunk]:
 
 
 def least_memory(plan: Plan, n_threads: int = 1) -> int:
-    """The smallest budget in bytes with which a node can work."""
+    """Return the smallest budget in bytes with which a node can work."""
     return _fixed(plan, n_threads) + n_threads * SMALLEST_CHUNK * _column(plan)
 
 
 def _room(
     samples: Samples, plan: Plan, memory: int | None, n_threads: int
 ) -> tuple[int, bool]:
-    """Columns of a chunk, and whether all features fit into memory."""
+    """Return the columns of a chunk, and whether all features fit into memory."""
     # Few samples stay in one piece: that piece is their share of the layer.
     chunk = CHUNK * 8 // _item(plan)
     if samples.n_samples < plan.n_units:
@@ -291,7 +291,7 @@ def _fixed(plan: Plan, n_threads: int) -> int:
 
 
 def _column(plan: Plan) -> int:
-    """Bytes for one sample of a chunk: as read, as scaled, and two layers of it."""
+    """Return the bytes for one sample: as read, as scaled, and two layers of it."""
     return 8 * (3 * plan.inputs_of(0) + 2 * plan.n_units + 4 * plan.n_outputs)
 
 

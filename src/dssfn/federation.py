@@ -27,7 +27,7 @@ MOST_NODES = 2000  # the graph is a matrix of all nodes by all nodes
 
 
 class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One node: its name, and where others reach it if it has an open port."""
+    """A node: its name, and its address if it has an open port."""
 
     name: str
     address: str | None = None
@@ -39,7 +39,7 @@ class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Graph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Who talks to whom: a kind of graph as in `build_topology`, or a list of edges."""
+    """The graph: a kind as in `build_topology`, or a list of edges."""
 
     kind: str | None = None
     degree: int | None = None
@@ -51,17 +51,19 @@ class Graph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What all nodes agreed on before they start.
+    """The settings that all nodes agree on before they start.
 
     Parameters
     ----------
     nodes : tuple of Member
-        In the order of the graph's nodes.
+        The members, in the order of the graph's nodes.
     graph : Graph
+        Who talks to whom.
     training : Plan
+        The settings of the training.
     round_deadline : float
-        Seconds within which a neighbour that is gone is named. All other times follow
-        from it.
+        Seconds within which a neighbour that is gone is named. All other times are
+        derived from it.
     """
 
     nodes: tuple[Member, ...]
@@ -90,15 +92,15 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def names(self) -> list[str]:
-        """Of all nodes, in their order."""
+        """The names of all nodes, in the plan's order."""
         return [member.name for member in self.nodes]
 
     def topology(self) -> Topology:
-        """The graph with its mixing matrix."""
+        """Return the graph with its mixing matrix."""
         return _topology(self.graph, tuple(self.names))
 
     def index(self, name: str) -> NodeId:
-        """The number of a node."""
+        """Return the number of a node."""
         if name not in self.names:
             raise PlanError(
                 f"`name` must be one of the plan's nodes {', '.join(self.names)}, "
@@ -107,18 +109,18 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.names.index(name)
 
     def fingerprint(self) -> str:
-        """A digest of all that nodes must agree on; addresses may differ."""
+        """Return a digest of all that nodes must agree on; addresses may differ."""
         return hashlib.sha256(self.agreed()).hexdigest()
 
     def agreed(self) -> bytes:
-        """All that nodes must agree on, as JSON."""
+        """Return all that nodes must agree on, as JSON."""
         nodes = tuple(Member(name) for name in self.names)
         return msgspec.json.encode(msgspec.structs.replace(self, nodes=nodes))
 
     def differences(self, other: bytes) -> Iterator[tuple[str, Any, Any]]:
-        """Every setting in which another node's `agreed` is different.
+        """Yield every setting in which another node's `agreed` is different.
 
-        Yields the setting's name, its value here and its value there.
+        Each is the setting's name, its value here and its value there.
         """
         try:
             theirs = msgspec.json.decode(other)
@@ -144,7 +146,7 @@ def _differences(field: str, mine: Any, theirs: Any) -> Iterator[tuple[str, Any,
             inner = f"{field}.{key}" if field else key
             if key in mine and key in theirs:
                 yield from _differences(inner, mine[key], theirs[key])
-            else:  # of another version of this package
+            else:  # a setting of another version of this package
                 yield inner, mine.get(key, NO_SETTING), theirs.get(key, NO_SETTING)
     elif isinstance(mine, list) and isinstance(theirs, list):
         if len(mine) != len(theirs):
@@ -156,7 +158,7 @@ def _differences(field: str, mine: Any, theirs: Any) -> Iterator[tuple[str, Any,
 
 
 def split_address(address: str) -> tuple[str, int]:
-    """Host and port of "host:port", or of "[::1]:port".
+    """Return host and port of "host:port", or of "[::1]:port".
 
     >>> split_address("a.example.org:7400")
     ('a.example.org', 7400)
@@ -188,7 +190,7 @@ def load_federation(path: str | Path) -> Federation:
 
 
 def read_toml(path: str | Path, what: str) -> dict[str, Any]:
-    """The content of a TOML file."""
+    """Return the content of a TOML file."""
     path = Path(path)
     try:
         with path.open("rb") as file:
@@ -204,7 +206,7 @@ def read_toml(path: str | Path, what: str) -> dict[str, Any]:
 
 
 def convert_toml(content: dict[str, Any], kind: Any, path: str | Path) -> Any:
-    """A checked struct from the content of a TOML file."""
+    """Return a checked struct from the content of a TOML file."""
     try:
         return msgspec.convert(content, kind)
     except msgspec.ValidationError as exc:
@@ -212,7 +214,7 @@ def convert_toml(content: dict[str, Any], kind: Any, path: str | Path) -> Any:
 
 
 def _near_setting(said: str, kind: type[msgspec.Struct]) -> str:
-    """The setting that was meant by one that msgspec does not know."""
+    """Return the setting that was probably meant by one that msgspec does not know."""
     mistyped = re.search(r"unknown field `(.*?)`", said)
     if mistyped is None:
         return ""

@@ -25,7 +25,7 @@ Bools: TypeAlias = NDArray[np.bool_]
 
 
 def adjacency(graph: nx.Graph) -> Array:
-    """The matrix of 0 and 1 of a graph of networkx, in its own order of nodes."""
+    """Return the matrix of 0 and 1 of a networkx graph, in its own order of nodes."""
     import networkx as nx
 
     rule = "`graph` must be undirected. Pass `graph.to_undirected()`."
@@ -39,7 +39,7 @@ def adjacency(graph: nx.Graph) -> Array:
 
 
 def _joined(n_nodes: int, pairs: Callable[[Indices, Indices], Bools]) -> Array:
-    """The matrix of 0 and 1 of a graph, from which pairs of nodes it joins."""
+    """Return the matrix of 0 and 1 of a graph, given which pairs of nodes it joins."""
     i = np.arange(n_nodes)
     A: Array = pairs(i[:, None], i[None, :]).astype(np.float64)
     np.fill_diagonal(A, 0.0)
@@ -119,7 +119,7 @@ def demand(kept: bool, message: str) -> None:
 
 
 def whole(name: str, value: object, low: int, high: int | None = None) -> int:
-    """A whole number within its bounds; `name` is for the error."""
+    """Return a whole number within its bounds; `name` is for the error."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool):
         raise TopologyError(f"`{name}` must be a whole number, got {value!r}.")
     bounds = f"be at least {low}" if high is None else f"lie in {low}..{high}"
@@ -136,7 +136,7 @@ FIXED: dict[str, Callable[[int], Array]] = {
     "torus": lambda n_nodes: _grid(n_nodes, periodic=True),
     "hypercube": _hypercube,
 }
-"""Graphs of which the number of nodes says all."""
+"""Graphs that are given by their number of nodes alone."""
 SCALED: dict[str, Callable[[int, int | None, int], Array]] = {
     "circular": _circular,
     "geometric": _geometric,
@@ -149,6 +149,6 @@ SYNONYMS = {
     **dict.fromkeys(("line", "chain"), "`path`"),
     **dict.fromkeys(("full", "clique", "fully-connected"), "`complete`"),
 }
-"""What others call our kinds of graphs, and how to ask for them here."""
+"""Other names of these kinds of graphs, and how to ask for them here."""
 KINDS: tuple[str, ...] = (*SCALED, *FIXED)
-"""What `build_topology` can build."""
+"""The kinds of graphs that `build_topology` can build."""

@@ -11,7 +11,7 @@ _MOST_LISTED = 8
 
 
 def listing(names: Sequence[str]) -> str:
-    """The first names in backticks and how many more there are.
+    """Return the first names in backticks and how many more there are.
 
     >>> listing(["a", "b"])
     '`a`, `b`'
@@ -22,7 +22,7 @@ def listing(names: Sequence[str]) -> str:
 
 
 def did_you_mean(name: object, names: Iterable[str]) -> str:
-    """A question with the nearest name, to end a message; empty if none is near.
+    """Return a question with the nearest name, to end a message, or nothing.
 
     >>> did_you_mean("Iriss", ["wine", "iris"])
     ' Did you mean `iris`?'
@@ -38,9 +38,9 @@ def unknown(
     known: Iterable[str],
     synonyms: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """The message about a value that is none of the known names.
+    """Return the message about a value that is none of the known names.
 
-    `synonyms` holds what others call them, with what to say here.
+    `synonyms` maps what others call them to the name used here.
 
     >>> unknown("solver", "grm", ["gram", "admm"])
     "`solver` must be one of gram, admm, got 'grm'. Did you mean `gram`?"
@@ -54,7 +54,7 @@ def unknown(
 
 
 def no_file(path: Path, meant: str = "") -> str:
-    """The message about a path that is not that of a file.
+    """Return the message about a path that is not that of a file.
 
     `meant` is a question that ends it, if the caller knows better what was meant.
     """
@@ -68,13 +68,13 @@ def no_file(path: Path, meant: str = "") -> str:
 
 
 def shortened(value: object) -> str:
-    """A value on one line of at most 60 characters."""
+    """Return a value on one line of at most 60 characters."""
     text = " ".join(str(value).split())
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def reason(exc: BaseException) -> str:
-    """Why a library failed, in one line.
+    """Return why a library failed, in one line.
 
     >>> reason(ValueError("no data"))
     'no data'

@@ -1,7 +1,7 @@
-"""The nodes of one host: their programs, and the book of what they did.
+"""The nodes of one host: their programs, and the record of what they did.
 
 The simulator hosts all nodes, a rank of an MPI job some of them. Who answers the
-programs is another matter.
+programs is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dssfn.training import LayerRecord, train_node
 
 @dataclass(slots=True)
 class Traffic:
-    """What went over the links.
+    """The traffic over the links.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Traffic:
     scalars_per_node : int
         Message size summed over the rounds: the paper's Q n B K.
     bytes_total : int
-        Payload over all directed links.
+        Bytes of payload over all directed links.
     """
 
     rounds: int = 0
@@ -50,14 +50,14 @@ class Traffic:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """How a training went, as one host saw it.
+    """The outcome of a training, as one host saw it.
 
     Parameters
     ----------
     networks : tuple of Network
-        One per node of the host; equal up to the accuracy of the averages.
+        One per node of the host; they are equal up to the accuracy of the averages.
     history : tuple of LayerRecord
-        One per layer.
+        One record per layer.
     traffic : Traffic
         All exchanges together.
     traffic_by_layer : dict
@@ -65,7 +65,7 @@ class Simulation:
     consensus : str
         The averaging scheme that was used.
     seconds : float
-        Wall time.
+        Wall time of the training.
     """
 
     networks: tuple[Network, ...]
@@ -77,13 +77,13 @@ class Simulation:
 
     @property
     def node_spread(self) -> float:
-        """Largest relative distance between two nodes' output matrices of a layer."""
+        """The largest relative distance between two nodes' matrices of a layer."""
         layers = zip(*(network.outputs for network in self.networks), strict=True)
         return max(map(spread, layers))
 
 
 def spread(matrices: Sequence[Array]) -> float:
-    """Largest distance between two of several matrices, relative to the first."""
+    """Return the largest distance between two matrices, relative to the first."""
     distinct = list({id(O): O for O in matrices}.values())
     size = float(np.linalg.norm(distinct[0])) or 1.0
     # All pairs by one product; taking off the first keeps small differences exact.
@@ -96,7 +96,7 @@ def spread(matrices: Sequence[Array]) -> float:
 
 @dataclass(slots=True)
 class Book:
-    """History and traffic while they are being made.
+    """History and traffic while the training runs.
 
     Parameters
     ----------
@@ -112,12 +112,12 @@ class Book:
     )
 
     def account(self, averaging: Averaging, message: Message) -> None:
-        """Add what one averaging sends."""
+        """Add the traffic of one averaging."""
         for traffic in (self.traffic, self.by_layer[message.layer]):
             traffic.add(averaging, message.size)
 
     def write(self, record: LayerRecord) -> None:
-        """Keep how a layer ended."""
+        """Keep the record of a finished layer."""
         self.history.append(record)
         if self.on_layer:
             self.on_layer(record, self.by_layer[record.layer])
@@ -125,7 +125,7 @@ class Book:
     def closed(
         self, networks: Iterable[Network], averaging: Averaging, seconds: float
     ) -> Simulation:
-        """The outcome of the training that this book was kept of."""
+        """Return the outcome of the training that was recorded."""
         return Simulation(
             networks=tuple(networks),
             history=tuple(self.history),
@@ -145,22 +145,22 @@ def start_programs(
     n_threads: int,
     book: Book,
 ) -> list[Program[Network]]:
-    """The programs of a host's nodes, the first of which writes the book.
+    """Return the programs of a host's nodes, the first of which writes the book.
 
     Parameters
     ----------
     shards : sequence of Samples
         One per node of this host.
     plan : Plan
-        With nothing left open.
+        The plan with nothing left open.
     n_nodes : int
-        Nodes of the whole network.
+        The number of nodes of the whole network.
     memory : int, optional
         Bytes that the nodes of this host may use together.
     n_threads : int
-        That one node may use.
+        Threads that one node may use.
     book : Book
-        Keeps how the layers end.
+        Records how the layers end.
     """
     share = None if memory is None else memory // len(shards)
     return [

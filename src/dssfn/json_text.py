@@ -1,4 +1,4 @@
-"""JSON as programs can trust it and people can read it."""
+"""Strict JSON that is easy to read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NUMBERS = re.compile(r"\[\n\s*([-+.\deE]+(?:,\n\s*[-+.\deE]+)*)\n\s*\]")
 
 
 def to_json(value: Any) -> str:
-    """Strict JSON, without NaN or infinity; a list of numbers takes one line.
+    """Return strict JSON, without NaN or infinity; a list of numbers takes one line.
 
     >>> print(to_json({"edges": [[0, 1]]}), end="")
     {

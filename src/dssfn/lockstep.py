@@ -37,7 +37,7 @@ def drive(
     programs : sequence of Program
         One for each node of this process.
     answer : callable
-        Receives the messages of all nodes and returns their averages, in this order.
+        Receives the messages of all nodes and returns their averages in that order.
     workers : Workers
         Run the nodes side by side.
 
@@ -64,7 +64,7 @@ def drive(
 
 @dataclass(frozen=True, slots=True)
 class _Finished(Generic[Result]):
-    """What a program returned."""
+    """The result of a program that has returned."""
 
     result: Result
 
@@ -81,7 +81,7 @@ def _advance(
 
 
 def _run_agreed(tasks: Sequence[Agreed], workers: Workers) -> list[Any]:
-    """Run what the nodes ask for; once, if they all ask for the same."""
+    """Run what the nodes ask for, once if they all ask for the same."""
     if all(_is_same(task, tasks[0]) for task in tasks):
         return [tasks[0].run()] * len(tasks)
     return workers.map(Agreed.run, tasks)
@@ -100,7 +100,7 @@ def _is_equal(a: Any, b: Any) -> bool:
 
 
 class Workers:
-    """Nodes side by side on as many threads as there are cores, one BLAS thread each.
+    """Threads that run nodes side by side, one per core, with one BLAS thread each.
 
     A node's matrices are small: threads inside one product wait for each other more
     than they compute, while threads on different nodes never meet.
@@ -108,8 +108,9 @@ class Workers:
     Parameters
     ----------
     n_nodes : int
+        How many nodes run side by side.
     n_cores : int, optional
-        By default all that this process may use.
+        How many cores to use; by default all that this process may use.
     """
 
     def __init__(self, n_nodes: int, n_cores: int | None = None) -> None:
@@ -130,13 +131,13 @@ class Workers:
         self._stack.close()
 
     def map(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
-        """Call a function for every node."""
+        """Call a function for every node, and return the results."""
         if self._n_threads == 1:
             return list(map(function, *arguments))
         return list(self._pool.map(function, *arguments))
 
     def ahead(self, functions: Iterable[Callable[[], Any]]) -> Iterator[Any]:
-        """Results in order, a few of them computed before they are asked for."""
+        """Yield results in order, a few of them computed before they are asked for."""
         if self._n_threads == 1:
             yield from (function() for function in functions)
             return

@@ -43,7 +43,7 @@ class _Header(_Version, kw_only=True, forbid_unknown_fields=True):
 
 
 class Trained(Protocol):
-    """What has been fitted: an estimator with its network."""
+    """An estimator that has been fitted and has a network."""
 
     network_: Network
 
@@ -53,8 +53,8 @@ def save_network(
 ) -> None:
     """Write a network, or that of a fitted estimator, to a file.
 
-    The file is written whole or not at all. Nobody but the owner can read a private
-    one.
+    The file is written whole or not at all. A private file can be read by its owner
+    alone.
     """
     network = _network_of(network)
     tensors = {f"O.{layer}": O for layer, O in enumerate(network.outputs)}
@@ -160,7 +160,7 @@ def _check_complete(path: Path, plan: dict[str, Any]) -> None:
 
 
 def tensor_shapes(plan: Plan, n_solved: int | None = None) -> dict[str, Shape]:
-    """Names and shapes of all learned numbers, or of those of the first layers.
+    """Return names and shapes of all learned numbers, or those of the first layers.
 
     >>> tensor_shapes(Plan(n_features=3, classes=(0, 1), n_layers=0, bias=0.0))
     {'O.0': (2, 3), 'shift': (3,), 'scale': (3,)}

@@ -28,9 +28,9 @@ SUMMATION_ERROR = 1000 * float(np.finfo(float).eps)
 def random_matrix(
     seed: int, layer: int, rows: int, columns: int, precision: str = "float64"
 ) -> Array:
-    """R of a layer: uniform on [-1, 1), from the Philox stream keyed (seed, layer).
+    """Return R of a layer: uniform on [-1, 1), drawn from the key (seed, layer).
 
-    The stream of the bit generator is fixed by its published definition, whereas
+    The Philox bit generator's stream is fixed by its published definition, whereas
     numpy may change how its distributions draw from it; hence the raw words. The
     first rows do not depend on how many follow.
 
@@ -52,7 +52,7 @@ def _uniform(seed: int, layer: int, count: int) -> Array:
 
 
 def random_digest(plan: Plan) -> str:
-    """A fingerprint of all the random matrices, from the first row of each."""
+    """Return a digest of all the random matrices, from the first row of each."""
     digest = hashlib.sha256()
     for layer in range(1, plan.n_layers + 1):
         row = _uniform(plan.seed, layer, plan.inputs_of(layer - 1))
@@ -61,14 +61,16 @@ def random_digest(plan: Plan) -> str:
 
 
 def next_features(scores: Array, R: Array, Y: Array, *, gain: float) -> Array:
-    """Y_{l+1} = relu([O y; -O y; gain * R y / ||R y||]) for the columns y of Y.
+    """Return Y_{l+1} = relu([O y; -O y; gain * R y / ||R y||]) for the columns y of Y.
 
     Parameters
     ----------
     scores : array of shape (Q, J)
-        O Y.
+        O Y, the scores of the layer.
     R : array of shape (width, n)
+        The random matrix of the next layer.
     Y : array of shape (n, J)
+        The features of the layer.
     gain : float
         Norm that the random part of each column gets before the ReLU.
 
@@ -90,7 +92,7 @@ def next_features(scores: Array, R: Array, Y: Array, *, gain: float) -> Array:
 
 
 def lossless_flow(Q: int, n: int) -> Array:
-    """O = [I, -I, 0], which gives the scores of the layer before back."""
+    """Return O = [I, -I, 0], which gives back the scores of the layer before."""
     O: Array = np.zeros((Q, n))
     O[:, :Q] = np.eye(Q)
     O[:, Q : 2 * Q] = -np.eye(Q)
@@ -98,13 +100,13 @@ def lossless_flow(Q: int, n: int) -> Array:
 
 
 def grow(plan: Plan, layer: int, scores: Array, Y: Array) -> Array:
-    """The features of layer + 1 from those of `layer` and their scores O Y."""
+    """Return the features of layer + 1 from those of `layer` and their scores O Y."""
     R = random_matrix(plan.seed, layer + 1, plan.width, len(Y), plan.precision)
     return next_features(scores, R, Y, gain=plan.gain)
 
 
 def standardise(X: Array, shift: Array, scale: Array) -> Array:
-    """(x - shift) / scale for the columns x of X.
+    """Return (x - shift) / scale for the columns x of X.
 
     A value that equals the mean up to rounding becomes zero. Otherwise a sample at the
     very centre would keep nothing but rounding errors, which the normalised random part
@@ -117,7 +119,7 @@ def standardise(X: Array, shift: Array, scale: Array) -> Array:
 
 
 def inputs(plan: Plan, X: Array, shift: Array, scale: Array) -> Array:
-    """Y_0: the samples, scaled and with a constant feature where the plan says so."""
+    """Return Y_0: the scaled samples, with a constant feature if the plan has one."""
     Y = standardise(X, shift, scale) if plan.standardize else X
     if plan.bias:
         Y = np.vstack([Y, np.full((1, Y.shape[1]), plan.bias)])
@@ -145,11 +147,11 @@ class Network:
 
     @property
     def output(self) -> Array:
-        """O_L, the output matrix of the last layer."""
+        """The output matrix of the last layer, O_L."""
         return self.outputs[-1]
 
     def scores(self, X: Array) -> Array:
-        """Predicted targets (Q, J) of the samples in the columns of X (P, J)."""
+        """Return the predicted targets (Q, J) of the samples in X (P, J)."""
         self.check_samples(X)
         scores: Array = np.empty((self.plan.n_outputs, X.shape[1]))
         for start in range(0, X.shape[1], CHUNK):
@@ -159,9 +161,9 @@ class Network:
         return scores
 
     def staged_scores(self, X: Array) -> Iterator[Array]:
-        """The predicted targets after layer 0, 1, .., L: what each depth would say.
+        """Yield the predicted targets after layer 0, 1, .., L.
 
-        All columns are taken at once and as they are: see `check_samples`.
+        All columns are taken at once, and are not checked: see `check_samples`.
         """
         plan = self.plan
         Y = inputs(plan, X, self.shift, self.scale)

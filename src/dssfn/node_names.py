@@ -17,7 +17,7 @@ _NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*")
 
 
 def is_node_name(name: str) -> bool:
-    """Whether a node may have this name.
+    """Return whether a node may have this name.
 
     >>> is_node_name("north.example.org"), is_node_name("*.example.org")
     (True, False)
@@ -33,6 +33,7 @@ def check_node_name(what: str, name: str) -> None:
     what : str
         Where the name was given, for the message.
     name : str
+        The name to check.
     """
     if not is_node_name(name):
         shown = repr(name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + "..")

@@ -24,7 +24,7 @@ USUAL = 20
 
 
 def settle(plan: Plan, topology: Topology) -> tuple[Plan, Averaging]:
-    """The plan with nothing left to "auto", and its averaging scheme.
+    """Return the plan with nothing left to "auto", and its averaging scheme.
 
     Every node that knows plan and graph gets the same answer.
 
@@ -57,7 +57,7 @@ def _choose_solver(plan: Plan, topology: Topology) -> Plan:
 
 
 def _patience(plan: Plan, layer: int, slow: Averaging, fast: Averaging) -> int:
-    """How many averagings of krylov take as long as the one of gram; 0 if too few."""
+    """Return how many averagings of krylov take as long as gram's; 0 if too few."""
     Q, n = plan.n_outputs, plan.inputs_of(layer)
     gram, krylov = (
         solver_of(plan.replace(solver=name), layer) for name in ("gram", "krylov")

@@ -1,4 +1,4 @@
-"""Named settings: the paper's, and ours."""
+"""Named settings: those of the paper, and the defaults of this package."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     }
 )
 
-# (mu_0, mu_l) of the paper's Table II: trained in one place, and on 20 nodes.
+# (mu_0, mu_l) of the paper's Table II: centralised, and on 20 nodes.
 PAPER_MU: Mapping[str, tuple[tuple[float, float], tuple[float, float]]] = (
     MappingProxyType(
         {
@@ -50,7 +50,7 @@ PAPER_MU: Mapping[str, tuple[tuple[float, float], tuple[float, float]]] = (
 
 
 def resolve(preset: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as given, those left open (None or "auto") as the preset has them.
+    """Return settings, those left open (None or "auto") as the preset has them.
 
     >>> resolve("paper", {"gain": 3.0, "solver": "auto"})["solver"]
     'admm'
@@ -70,6 +70,6 @@ def resolve(preset: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def paper_mu(dataset: str, n_nodes: int) -> tuple[float, float] | None:
-    """(mu_0, mu_l) of a data set in the paper, or None if it has no such row."""
+    """Return (mu_0, mu_l) of a data set in the paper, or None if it has no such row."""
     row = PAPER_MU.get(dataset)
     return row and row[n_nodes > 1]

@@ -26,47 +26,47 @@ Operator: TypeAlias = Callable[[Array], Array]
 
 
 class Proximal(Protocol):
-    """``argmin_O ||T - O Y||^2 + ||O - B||^2 / mu``, factored once, solved often."""
+    """The minimiser of ``||T - O Y||^2 + ||O - B||^2 / mu``, factored once."""
 
     def __call__(self, B: Array) -> Array:
-        """The minimising O for a given B."""
+        """Return the minimising O for a given B."""
 
 
 class Factors(Protocol):
-    """The same for every mu, after one eigen-decomposition."""
+    """The O-update of ADMM for every mu, after one eigen-decomposition."""
 
     def __call__(self, mu: float) -> Proximal:
-        """The O-update for this mu."""
+        """Return the O-update for this mu."""
 
 
 class LayerShare(Protocol):
-    """What a solver may ask of a node's share of a layer with n features."""
+    """A node's share of a layer with n features, as solvers use it."""
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(Q, n), of the output matrix."""
+        """The shape of the output matrix, (Q, n)."""
 
     def packed_gram(self) -> Array:
-        """G = Y Y^T as n (n + 1) / 2 numbers."""
+        """Return G = Y Y^T as n (n + 1) / 2 numbers."""
 
     def operator(self) -> Operator:
-        """V -> G V, for V (n, k)."""
+        """Return the function V -> G V, for V of shape (n, k)."""
 
     def cross(self) -> Array:
-        """C = T Y^T, (Q, n)."""
+        """Return C = T Y^T, of shape (Q, n)."""
 
     def trace(self) -> float:
-        """||Y||_F^2."""
+        """Return ||Y||_F^2, the trace of G."""
 
     def proximal(self, mu: float) -> Proximal:
-        """The O-update of ADMM."""
+        """Return the O-update of ADMM."""
 
     def spectral(self) -> Factors:
-        """The O-update of ADMM for any mu."""
+        """Return the O-update of ADMM for any mu."""
 
 
 def pack(upper: Array) -> Array:
-    """The upper triangle of a matrix as n (n + 1) / 2 numbers, column by column.
+    """Return the upper triangle as n (n + 1) / 2 numbers, column by column.
 
     >>> pack(np.array([[1.0, 2.0], [2.0, 3.0]]))
     array([1., 2., 3.])
@@ -76,12 +76,12 @@ def pack(upper: Array) -> Array:
 
 
 def unpack(packed: Array, n: int) -> Array:
-    """The symmetric (n, n) matrix of a packed one."""
+    """Return the symmetric (n, n) matrix of a packed one."""
     return mirror(lapack.dtpttr(n, packed)[0])
 
 
 def mirror(upper: Array) -> Array:
-    """The symmetric matrix of an upper triangle; what lies below it is ignored."""
+    """Return the symmetric matrix of an upper triangle; the rest is ignored."""
     G: Array = np.where(np.tri(len(upper), dtype=bool), upper.T, upper)
     return G
 
@@ -95,6 +95,7 @@ class LayerSums:
     upper : array of shape (n, n)
         The upper triangle of G, in Fortran's order.
     C : array of shape (Q, n)
+        T Y^T.
     """
 
     upper: Array
@@ -102,44 +103,44 @@ class LayerSums:
 
     @classmethod
     def zeros(cls, Q: int, n: int) -> Self:
-        """The sums over no samples."""
+        """Return the sums over no samples."""
         return cls(np.zeros((n, n), order="F"), np.zeros((Q, n)))
 
     def add(self, Y: Array, T: Array) -> None:
-        """Take samples with features Y (n, J) and targets T (Q, J) in."""
+        """Add samples with features Y (n, J) and targets T (Q, J)."""
         add_gram(self.upper, Y)
         np.add(self.C, T.astype(Y.dtype, copy=False) @ Y.T, out=self.C)
 
     def merge(self, other: LayerSums) -> None:
-        """Take the samples of other sums in."""
+        """Add the samples of other sums."""
         np.add(self.upper, other.upper, out=self.upper)
         np.add(self.C, other.C, out=self.C)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(Q, n), of the output matrix."""
+        """The shape of the output matrix, (Q, n)."""
         Q, n = self.C.shape
         return Q, n
 
     def packed_gram(self) -> Array:
-        """G as n (n + 1) / 2 numbers."""
+        """Return G as n (n + 1) / 2 numbers."""
         return pack(self.upper)
 
     def operator(self) -> Operator:
-        """V -> G V."""
+        """Return the function V -> G V."""
         G = mirror(self.upper)
         return lambda V: G @ V
 
     def cross(self) -> Array:
-        """C, (Q, n)."""
+        """Return C, of shape (Q, n)."""
         return self.C
 
     def trace(self) -> float:
-        """||Y||_F^2."""
+        """Return ||Y||_F^2, the trace of G."""
         return float(np.trace(self.upper))
 
     def proximal(self, mu: float) -> Proximal:
-        """The O-update of ADMM: (C + B/mu) (G + I/mu)^-1."""
+        """Return the O-update of ADMM: (C + B/mu) (G + I/mu)^-1."""
         factor = _cholesky(mirror(self.upper), 1 / mu)
 
         def solve(B: Array) -> Array:
@@ -149,7 +150,7 @@ class LayerSums:
         return solve
 
     def spectral(self) -> Factors:
-        """The O-update of ADMM for any mu, in the basis of G's eigenvectors."""
+        """Return the O-update of ADMM for any mu, in the basis of G's eigenvectors."""
         s, U = np.linalg.eigh(mirror(self.upper))
         CU = self.C @ U
 
@@ -168,42 +169,42 @@ class LayerProblem:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(Q, n), of the output matrix."""
+        """The shape of the output matrix, (Q, n)."""
         return len(self.T), len(self.Y)
 
     def sums(self) -> LayerSums:
-        """The same share in the other form."""
+        """Return the same share as sums."""
         sums = LayerSums.zeros(*self.shape)
         sums.add(self.Y, self.T)
         return sums
 
     def packed_gram(self) -> Array:
-        """G as n (n + 1) / 2 numbers."""
+        """Return G as n (n + 1) / 2 numbers."""
         n = len(self.Y)
         upper: Array = np.zeros((n, n), order="F")
         add_gram(upper, self.Y)
         return pack(upper)
 
     def operator(self) -> Operator:
-        """V -> G V, without forming G."""
+        """Return the function V -> G V, without forming G."""
         Y = self.Y
         return lambda V: Y @ (Y.T @ V)
 
     def cross(self) -> Array:
-        """C = T Y^T, (Q, n)."""
+        """Return C = T Y^T, of shape (Q, n)."""
         C: Array = self.T @ self.Y.T
         return C
 
     def trace(self) -> float:
-        """||Y||_F^2."""
+        """Return ||Y||_F^2, the trace of G."""
         return squared_norm(self.Y)
 
     def cost(self, O: Array) -> float:
-        """||T - O Y||_F^2."""
+        """Return the cost ||T - O Y||_F^2."""
         return squared_norm(self.T - O @ self.Y)
 
     def proximal(self, mu: float) -> Proximal:
-        """The O-update of ADMM: B + (T - B Y) (Y^T Y + I/mu)^-1 Y^T.
+        """Return the O-update of ADMM: B + (T - B Y) (Y^T Y + I/mu)^-1 Y^T.
 
         With D = O - B the problem is a ridge regression of the residual, whose solution
         needs only the J x J matrix. (The Woodbury form of the other solution says the
@@ -219,7 +220,7 @@ class LayerProblem:
         return solve
 
     def spectral(self) -> Factors:
-        """The O-update of ADMM for any mu, in the basis of Y^T Y's eigenvectors."""
+        """Return the O-update of ADMM for any mu, by the eigenvectors of Y^T Y."""
         s, V = np.linalg.eigh(self.Y.T @ self.Y)
         YV, TV = self.Y @ V, self.T @ V
 

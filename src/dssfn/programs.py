@@ -51,12 +51,12 @@ class Message:
 
     @classmethod
     def of(cls, values: Array) -> Self:
-        """Return a message of numbers that are there already."""
+        """Return a message of numbers that exist already."""
         return cls(values.shape, lambda into: np.copyto(into, values))
 
     @property
     def size(self) -> int:
-        """How many numbers there are."""
+        """The number of numbers in the message."""
         return math.prod(self.shape)
 
     def make(self) -> Array:

@@ -9,7 +9,7 @@ from dssfn._version import __version__
 
 
 def made_by() -> dict[str, str]:
-    """Versions of this package and of what it computes with, and the machine.
+    """Return the machine, and the versions of this package and its dependencies.
 
     >>> sorted(made_by())
     ['dssfn', 'machine', 'numpy', 'python', 'scikit-learn', 'scipy']

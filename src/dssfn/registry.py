@@ -23,7 +23,7 @@ class Registry:
     setting : str
         The field of the plan that holds such a name.
     known : dict
-        For every name where its implementation is, as "module:object".
+        Where the implementation of every name is, as "module:object".
 
     Examples
     --------
@@ -54,7 +54,7 @@ class Registry:
         return found
 
     def register(self, name: str, implementation: Any) -> None:
-        """Add an implementation of one's own; names that are taken are refused."""
+        """Add an implementation from outside; names that are taken are refused."""
         if name in self._known or name == "auto":
             raise PlanError(f"`{self._setting}`: the name {name!r} is taken already.")
         self._known[name] = implementation

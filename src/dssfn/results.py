@@ -33,17 +33,18 @@ class _Part(
 
 
 class Layer(_Part, frozen=True, kw_only=True):
-    """How the network stood after one layer.
+    """The network's metrics after one layer.
 
     Parameters
     ----------
     layer : int
+        The number of the layer.
     cost, train_error_db, train_accuracy : float
-        Over the training samples of all nodes.
+        Metrics over the training samples of all nodes.
     iterations : int
         Averagings that the layer took.
     test_accuracy : float, optional
-        None where there are no test samples.
+        Accuracy on the test samples; None if there are none.
     rounds, bytes_total : int, optional
         Traffic of the layer over all links; a node does not know it.
     """
@@ -73,7 +74,7 @@ class Communication(_Part, frozen=True, kw_only=True):
     consensus : str
         The scheme that found the averages.
     rounds, bytes_total : int
-        As in `Sent`.
+        Rounds and bytes, as in `Sent`.
     scalars_per_node : int
         Size of the messages, summed over the rounds.
     before_layers : Sent
@@ -109,7 +110,7 @@ class Equivalence(_Part, frozen=True, kw_only=True):
 
 
 class AverageCost(_Part, frozen=True, kw_only=True):
-    """What one average takes: rounds, and letters over all links."""
+    """The cost of one average: rounds, and letters over all links."""
 
     rounds: int
     messages: int
@@ -121,8 +122,11 @@ class Graph(_Part, frozen=True, kw_only=True):
     Parameters
     ----------
     n_edges : int
+        How many edges the graph has.
     edges : tuple of pairs, optional
+        The two nodes of every edge.
     diameter : int, optional
+        Most hops between any two nodes.
     contraction : float, optional
         Share of the disagreement that one gossip round leaves.
     tol : float
@@ -140,7 +144,7 @@ class Graph(_Part, frozen=True, kw_only=True):
 
 
 class NeighbourTraffic(_Part, frozen=True, kw_only=True):
-    """What one link of a node carried, and how long the node waited for it."""
+    """The traffic of one link of a node, and how long the node waited for it."""
 
     bytes_sent: int
     bytes_received: int
@@ -161,6 +165,7 @@ class Settings(Plan, frozen=True, kw_only=True, forbid_unknown_fields=True):
     Parameters
     ----------
     n_nodes : int
+        How many nodes took part.
     topology : str
         Name of the graph.
     partition : str
@@ -189,10 +194,12 @@ class Result(_Part, frozen=True, kw_only=True):
     n_train, n_test : int
         Samples of all nodes. A node does not know the first, and has none to test on.
     train_accuracy, test_accuracy, train_error_db : float, optional
-        Those of the last layer.
+        Metrics of the last layer.
     layers : tuple of Layer
-        A node that was restarted after the others had left may lack the last one.
+        Metrics of every layer. A node that was restarted after the others had left
+        may lack the last one.
     communication, equivalence, graph : optional
+        Traffic, distances between models, and the graph, where they are known.
     peers : dict, optional
         A node's traffic by neighbour.
     held : tuple of tuples, optional
@@ -200,7 +207,9 @@ class Result(_Part, frozen=True, kw_only=True):
     confusion : tuple of triples, optional
         True class, predicted class, and how many test samples.
     seconds : Seconds
+        Wall time.
     settings : Settings
+        The plan, and where it was run.
     made_by : dict
         Versions and machine.
     """
@@ -249,18 +258,18 @@ def _check_numbers(name: str, found: Sequence[int], count: int) -> None:
 
 
 def result_text(result: Result) -> str:
-    """A result as `result.json` holds it and `--json` prints it."""
+    """Return a result as `result.json` holds it and `--json` prints it."""
     return to_json(msgspec.to_builtins(result))
 
 
 def write_result(result: Result, folder: Path, *, private: bool = False) -> None:
-    """Write `result.json` into a folder; if private, for its owner's eyes alone."""
+    """Write `result.json` into a folder; if private, its owner alone can read it."""
     content = result_text(result).encode()
     write_atomically(folder / RESULT_FILE, content, private=private)
 
 
 def read_result(folder: Path) -> Result:
-    """The result that a training left in a folder."""
+    """Return the result that a training left in a folder."""
     path = folder / RESULT_FILE
     try:
         content = path.read_bytes()

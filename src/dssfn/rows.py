@@ -33,6 +33,7 @@ class Row(
     Parameters
     ----------
     experiment : str
+        The experiment that it belongs to.
     key : dict
         Data set, settings, seed: all that tells this row from the others.
     metrics : dict
@@ -51,11 +52,11 @@ class Row(
 
     @property
     def name(self) -> str:
-        """What it is found by: its experiment and its key."""
+        """The name that the row is found by: its experiment and its key."""
         return row_name(self.experiment, self.key)
 
     def to_json(self) -> str:
-        """The row as one line; a number that JSON does not have is an error."""
+        """Return the row as one line; a number that JSON does not have is an error."""
         fields = {
             "experiment": self.experiment,
             "key": self.key,
@@ -67,7 +68,7 @@ class Row(
 
 
 def row_name(experiment: str, key: Key) -> str:
-    """The name of the row with a key, whatever the order of the key's parts.
+    """Return the name of the row with a key, whatever the order of the key's parts.
 
     >>> row_name("degree", {"seed": 0, "data": "letter"})
     'degree {"data": "letter", "seed": 0}'

@@ -47,13 +47,15 @@ class Run:
     Parameters
     ----------
     name : str
-        Of the data.
+        The name of the data.
     shards : sequence of Samples
         One per node of this process, which in the simulator hosts all.
     test : Samples, optional
-        To test on.
+        The samples to test on.
     plan : Plan
+        The settings of the training.
     topology : Topology
+        The graph of the nodes.
     partition : str
         How the samples were divided.
     memory : int, optional
@@ -71,12 +73,12 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class DataOptions:
-    """What a user says of the data.
+    """The options that describe the data.
 
     Parameters
     ----------
     source : str
-        A name or a file; in an MPI job also a pattern of the nodes' own files.
+        A name or a file; in an MPI job also a pattern for the nodes' own files.
     target : str, optional
         The column of labels in a file.
     partition : str, optional
@@ -97,7 +99,7 @@ class DataOptions:
     data_dir: Path | None = None
 
     def load(self, seed: int) -> Dataset:
-        """Training and test samples; the seed is the key of a split into them."""
+        """Return training and test samples; the seed decides how they are split."""
         return load(
             self.source,
             target=self.target,
@@ -109,7 +111,7 @@ class DataOptions:
 
 
 def make_plan(data: Dataset | ShardFiles, **settings: Any) -> Plan:
-    """The plan of a training on some data: their classes and features, and settings."""
+    """Return the plan of a training: classes and features of the data, and settings."""
     if isinstance(data, ShardFiles):
         classes, n_features = data.classes, data.n_features
     else:
@@ -123,7 +125,7 @@ def make_plan(data: Dataset | ShardFiles, **settings: Any) -> Plan:
 
 
 def _classes_of(data: Dataset) -> tuple[Label, ...]:
-    """The labels of the training samples, among which those to test on must be."""
+    """Return the labels of the training samples; test samples may have no others."""
     classes = np.unique(data.y_train).tolist()
     unseen = set(data.y_test.tolist()) - set(classes)
     if unseen:
@@ -143,7 +145,7 @@ def divided(
     memory: int | None = None,
     nodes: Sequence[NodeId] | None = None,
 ) -> Run:
-    """A run on a data set, its training samples divided over the nodes.
+    """Return a run on a data set, its training samples divided over the nodes.
 
     `how` is as in `partition`. With `nodes`, only the shards of these are made.
     """
@@ -173,7 +175,7 @@ def from_files(
     *,
     memory: int | None,
 ) -> Run:
-    """A run on one file per node."""
+    """Return a run on one file per node."""
     return Run(
         name=f"{graph.n_nodes} files",
         shards=files.shards,
@@ -186,7 +188,7 @@ def from_files(
 
 
 def train(run: Run, on_layer: OnLayer | None = None) -> Simulation:
-    """Train over the graph of a run, all nodes in this process."""
+    """Train over the graph of a run, with all nodes in this process."""
     return simulate(
         run.shards,
         run.plan,
@@ -229,21 +231,22 @@ def outcome_of(
     start: float,
     n_ranks: int | None = None,
 ) -> Outcome:
-    """A training that has ended, with all that commands and experiments report of it.
+    """Return the outcome of a training: all that commands and experiments report.
 
     Parameters
     ----------
     run : Run
+        The training that has ended.
     simulation : Simulation
         How the training went.
     tested : Tested
         The classes of the test samples.
     n_train : int
-        Samples of all nodes.
+        The number of training samples of all nodes.
     equivalence : Equivalence
         Distances between nodes, and to the centralised model.
     start : float
-        When all began, by `time.perf_counter`.
+        When the command began, by `time.perf_counter`.
     n_ranks : int, optional
         Processes of an MPI job.
     """
@@ -272,7 +275,7 @@ def outcome_of(
 def _against_centralised(
     run: Run, simulation: Simulation, predicted: NDArray[np.intp]
 ) -> Equivalence:
-    """Distance to the exact model of the pooled data, all other settings the same."""
+    """Return the distance to the exact model of the pooled data, same settings."""
     network = simulation.networks[0]
     centralised = replace(
         run,

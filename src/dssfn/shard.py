@@ -18,18 +18,18 @@ class Samples(Protocol):
 
     @property
     def n_features(self) -> int:
-        """P."""
+        """The number of features, P."""
 
     @property
     def n_outputs(self) -> int:
-        """Q."""
+        """The number of classes, Q."""
 
     @property
     def n_samples(self) -> int:
-        """J."""
+        """The number of samples, J."""
 
     def chunks(self, size: int) -> Iterator[tuple[Array, Array]]:
-        """X (P, c) and T (Q, c) with c <= size; a fresh pass with every call."""
+        """Yield X (P, c) and T (Q, c) with c <= size; every call is a new pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,21 +69,21 @@ class Shard:
 
     @property
     def n_features(self) -> int:
-        """P."""
+        """The number of features, P."""
         return len(self.X)
 
     @property
     def n_outputs(self) -> int:
-        """Q."""
+        """The number of classes, Q."""
         return len(self.T)
 
     @property
     def n_samples(self) -> int:
-        """J, the number of samples."""
+        """The number of samples, J."""
         return int(self.X.shape[1])
 
     def chunks(self, size: int) -> Iterator[tuple[Array, Array]]:
-        """Samples and targets, `size` columns at a time."""
+        """Yield samples and targets, `size` columns at a time."""
         for start in range(0, self.n_samples, size):
             columns = slice(start, start + size)
             yield self.X[:, columns], self.T[:, columns]
@@ -91,7 +91,7 @@ class Shard:
 
 @dataclass(frozen=True, slots=True)
 class Pooled:
-    """All shards in one place, one after the other.
+    """All shards as one, one after the other: the centralised data.
 
     >>> one = Shard(np.eye(2), np.eye(2))
     >>> Pooled([one, one, one]).n_samples
@@ -102,27 +102,27 @@ class Pooled:
 
     @property
     def n_features(self) -> int:
-        """P."""
+        """The number of features, P."""
         return self.shards[0].n_features
 
     @property
     def n_outputs(self) -> int:
-        """Q."""
+        """The number of classes, Q."""
         return self.shards[0].n_outputs
 
     @property
     def n_samples(self) -> int:
-        """J of all shards together."""
+        """The number of samples of all shards together, J."""
         return sum(shard.n_samples for shard in self.shards)
 
     def chunks(self, size: int) -> Iterator[tuple[Array, Array]]:
-        """The chunks of every shard; the last of each may be smaller."""
+        """Yield the chunks of every shard; the last of each may be smaller."""
         for shard in self.shards:
             yield from shard.chunks(size)
 
 
 def _as_float64(name: str, values: ArrayLike) -> Array:
-    """Rows in one piece, as BLAS likes them; bytes would wrap around in products."""
+    """Return contiguous rows of float64; bytes would wrap around in products."""
     try:
         return np.ascontiguousarray(values, dtype=np.float64)
     except (TypeError, ValueError) as exc:
@@ -132,7 +132,7 @@ def _as_float64(name: str, values: ArrayLike) -> Array:
 def divide(
     X: Array, codes: NDArray[np.intp], n_classes: int, parts: Sequence[NDArray[np.intp]]
 ) -> list[Shard]:
-    """Shards of samples in rows: node m gets the rows ``parts[m]`` of X (J, P).
+    """Return shards of samples in rows: node m gets ``parts[m]`` of X (J, P).
 
     >>> parts = [np.array([0]), np.array([1, 2])]
     >>> [s.n_samples for s in divide(np.eye(3), np.array([0, 1, 1]), 2, parts)]
@@ -144,12 +144,14 @@ def divide(
 def class_codes(
     labels: NDArray[Any], classes: Sequence[Label], at: Callable[[int], str]
 ) -> NDArray[np.intp]:
-    """The place of every label among the classes; an unknown label is an error.
+    """Return the index of every label in the classes; an unknown label is an error.
 
     Parameters
     ----------
     labels : array of shape (J,)
+        The label of every sample.
     classes : sequence of labels
+        The agreed classes, in their order.
     at : callable
         Names the sample with a given number, from 0, in an error.
 
@@ -172,7 +174,7 @@ def class_codes(
 
 
 def one_hot(codes: NDArray[np.intp], n_classes: int) -> Array:
-    """Targets of shape (Q, J) from class codes 0..Q-1.
+    """Return targets of shape (Q, J) from class codes 0..Q-1.
 
     >>> one_hot(np.array([0, 2]), 3)
     array([[1., 0.],

@@ -110,9 +110,9 @@ def run_programs(
     programs : sequence of Program
         One for each node of the graph.
     averaging : Averaging
-        How averages are found.
+        The averaging scheme.
     workers : Workers
-        Run the nodes side by side.
+        Runs the nodes side by side.
     on_message, on_average : callable, optional
         Called before and after every average with the first node's message, and with
         the average that this node receives.
@@ -133,7 +133,7 @@ def run_programs(
 
 
 class _Values:
-    """The nodes' messages, made a little before they are asked for and then let go."""
+    """The nodes' messages, made just before they are asked for and then dropped."""
 
     def __init__(
         self,

@@ -29,9 +29,9 @@ class Tested(NamedTuple):
     Parameters
     ----------
     predicted, labels : arrays of shape (J,)
-        What the network says, and what is true.
+        The network's predictions, and the true classes.
     correct : array of shape (L + 1,)
-        How many would be right after each layer.
+        How many predictions would be right after each layer.
     """
 
     predicted: NDArray[np.intp]
@@ -55,12 +55,12 @@ def predict_test(network: Network, test: Samples | None) -> Tested:
 
 
 def share_of_equal(a: NDArray[np.intp], b: NDArray[np.intp]) -> float | None:
-    """The share of places where two vectors agree; None if they are empty."""
+    """Return the share of places where two vectors agree; None if they are empty."""
     return float(np.mean(a == b)) if len(a) else None
 
 
 def layers_of(simulation: Simulation, tested: Tested) -> tuple[Layer, ...]:
-    """How the network stood after every layer, and what the layer took."""
+    """Return the metrics after every layer, with the traffic of the layer."""
     n_test = len(tested.labels)
     traffic = simulation.traffic_by_layer
     return tuple(
@@ -75,7 +75,7 @@ def layers_of(simulation: Simulation, tested: Tested) -> tuple[Layer, ...]:
 
 
 def communication_of(simulation: Simulation) -> Communication:
-    """The traffic of a training, and the part of it before the first layer."""
+    """Return the traffic of a training, and the part of it before the first layer."""
     before = simulation.traffic_by_layer.get(-1, Traffic())
     return Communication(
         consensus=simulation.consensus,
@@ -87,7 +87,7 @@ def communication_of(simulation: Simulation) -> Communication:
 def settings_of(
     settled: Plan, topology: Topology, partition: str, *, n_ranks: int | None = None
 ) -> Settings:
-    """All settings, with what was chosen where the plan said auto."""
+    """Return all settings, with what was chosen where the plan said auto."""
     return Settings(
         **msgspec.structs.asdict(settled),
         n_nodes=topology.n_nodes,
@@ -98,7 +98,7 @@ def settings_of(
 
 
 def graph_of(topology: Topology, tol: float) -> Graph:
-    """A graph, and what one average to `tol` takes on it.
+    """Return a graph's metrics, and what one average to `tol` takes on it.
 
     What would take long for a large graph is None.
 
@@ -131,10 +131,10 @@ def _averaging(topology: Topology, tol: float) -> dict[str, AverageCost]:
 def held_by(
     shards: Sequence[Samples], n_nodes: int
 ) -> tuple[tuple[int, ...], ...] | None:
-    """Samples of each class on each node, (M, Q).
+    """Return how many samples of each class each node holds, (M, Q).
 
-    None where they are many, on other machines, or in files, which would have to be
-    read once more.
+    Return None if they are many, on other machines, or in files, which would have to
+    be read once more.
     """
     in_memory = [shard for shard in shards if isinstance(shard, Shard)]
     if len(in_memory) != n_nodes or n_nodes * shards[0].n_outputs > LARGEST_HELD:
@@ -144,7 +144,7 @@ def held_by(
 
 
 def confusion_of(tested: Tested) -> tuple[tuple[int, int, int], ...] | None:
-    """True class, predicted class and test samples, where there are any.
+    """Return true class, predicted class and number of test samples, if any.
 
     >>> labels, predicted = np.array([0, 1, 1]), np.array([0, 0, 0])
     >>> confusion_of(Tested(predicted, labels, correct=np.array([1])))

@@ -17,11 +17,11 @@ class Task:
     Parameters
     ----------
     experiment : str
-        As in `dssfn reproduce`.
+        The experiment's name, as in `dssfn reproduce`.
     key : dict
         Data set, settings, seed: all that tells this row from the others.
     run : callable
-        Trains, and gives the metrics, which must be ready for JSON.
+        Trains, and returns the metrics, which must be ready for JSON.
     """
 
     experiment: str
@@ -30,7 +30,7 @@ class Task:
 
     @property
     def name(self) -> str:
-        """What its row is found by."""
+        """The name that its row is found by."""
         return row_name(self.experiment, self.key)
 
 
@@ -45,7 +45,9 @@ def run_sweep(
     Parameters
     ----------
     tasks : sequence of Task
+        The tasks, in the order in which they are run.
     file : RowFile
+        The rows that exist, and where new ones are added.
     on_task : callable, optional
         Called with the number of a task and the task before it is run; not for tasks
         whose rows are there already.

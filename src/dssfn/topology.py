@@ -64,49 +64,49 @@ class Topology:
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes, M."""
+        """The number of nodes, M."""
         return len(self.H)
 
     @property
     def n_links(self) -> int:
-        """Number of directed links: twice the number of edges."""
+        """The number of directed links: twice the number of edges."""
         return sum(self.degrees)
 
     @cached_property
     def degrees(self) -> tuple[int, ...]:
-        """Number of neighbours of each node."""
+        """The number of neighbours of each node."""
         return tuple((np.count_nonzero(self.H, axis=1) - 1).tolist())
 
     def neighbours(self, node: NodeId) -> tuple[NodeId, ...]:
-        """Nodes that share an edge with `node`: sorted, without itself."""
+        """Return the nodes that share an edge with `node`, sorted, without itself."""
         node = whole("node", node, 0, self.n_nodes - 1)
         return tuple(j for j in np.flatnonzero(self.H[node]).tolist() if j != node)
 
     def edges(self) -> list[tuple[NodeId, NodeId]]:
-        """Every edge once, as (i, j) with i < j, sorted."""
+        """Return every edge once, as (i, j) with i < j, sorted."""
         i, j = np.nonzero(np.triu(self.H, 1))
         return list(zip(i.tolist(), j.tolist(), strict=True))
 
     @cached_property
     def eigenvalues(self) -> Array:
-        """Eigenvalues of `H`, largest first: the first is the one at 1."""
+        """The eigenvalues of `H`, largest first; the first is 1."""
         values: Array = np.linalg.eigvalsh(self.H)[::-1].astype(np.float64)
         values.setflags(write=False)
         return values
 
     @property
     def contraction(self) -> float:
-        """Largest |eigenvalue| but the one at 1: a round shrinks disagreement by it."""
+        """The largest |eigenvalue| but 1: the share of disagreement a round leaves."""
         return float(np.abs(self.eigenvalues[1:]).max(initial=0.0))
 
     @property
     def spectral_gap(self) -> float:
-        """One less the second largest eigenvalue of `H`; 1 for one node."""
+        """One minus the second largest eigenvalue of `H`; 1 for one node."""
         return 1.0 - float(self.eigenvalues[1]) if self.n_nodes > 1 else 1.0
 
     @cached_property
     def eccentricities(self) -> tuple[int, ...]:
-        """Hops from each node to the one that is farthest from it."""
+        """The number of hops from each node to the one that is farthest from it."""
         nodes = range(self.n_nodes)
         neighbours = [self.neighbours(i) for i in nodes]
         everybody = (1 << self.n_nodes) - 1
@@ -126,12 +126,12 @@ class Topology:
 
     @property
     def diameter(self) -> int:
-        """Most hops between any two nodes; 0 for one node."""
+        """The largest number of hops between any two nodes; 0 for one node."""
         return max(self.eccentricities)
 
 
 def metropolis(graph_or_adjacency: nx.Graph | ArrayLike) -> Array:
-    """Metropolis-Hastings weights of a graph, shape (M, M).
+    """Return the Metropolis-Hastings weights of a graph, shape (M, M).
 
     Takes an undirected networkx graph, or its symmetric matrix of 0 and 1. An edge
     weighs ``1 / (1 + max(deg_i, deg_j))`` and the diagonal takes the rest. In a regular
@@ -157,7 +157,7 @@ def metropolis(graph_or_adjacency: nx.Graph | ArrayLike) -> Array:
 def build_topology(
     kind: str, n_nodes: int, *, degree: int | None = None, seed: int = 0
 ) -> Topology:
-    """Graph of a named kind, with Metropolis-Hastings weights.
+    """Return a graph of a named kind, with Metropolis-Hastings weights.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def build_topology(
 
 
 def from_graph(graph: nx.Graph) -> Topology:
-    """Any undirected networkx graph, with Metropolis-Hastings weights.
+    """Return any undirected networkx graph with Metropolis-Hastings weights.
 
     Nodes keep the graph's order; edge weights and parallel edges are ignored.
 
@@ -207,7 +207,7 @@ def from_graph(graph: nx.Graph) -> Topology:
 def from_edges(
     n_nodes: int, edges: Iterable[tuple[NodeId, NodeId]], name: str = "edges"
 ) -> Topology:
-    """The graph with these edges, with Metropolis-Hastings weights.
+    """Return the graph with these edges, with Metropolis-Hastings weights.
 
     >>> from_edges(3, [(0, 1), (2, 1)]).edges()
     [(0, 1), (1, 2)]
@@ -219,7 +219,9 @@ def from_edges(
 
 
 def from_matrix(H: ArrayLike) -> Topology:
-    """Your own mixing matrix; `Topology` lists the rules it must keep.
+    """Return the topology of your own mixing matrix.
+
+    `Topology` lists the rules that it must keep.
 
     >>> from_matrix([[0.75, 0.25], [0.25, 0.75]]).spectral_gap
     0.5
@@ -228,7 +230,7 @@ def from_matrix(H: ArrayLike) -> Topology:
 
 
 def read_matrix(path: str | Path, n_nodes: int | None = None) -> Topology:
-    """Your own mixing matrix of shape (n_nodes, n_nodes) from a NumPy ``.npy`` file.
+    """Read your own mixing matrix (n_nodes, n_nodes) from a NumPy ``.npy`` file.
 
     Left out, `n_nodes` is what the file has.
     """
@@ -248,7 +250,7 @@ def read_matrix(path: str | Path, n_nodes: int | None = None) -> Topology:
 
 
 def read_edge_list(path: str | Path, n_nodes: int | None = None) -> Topology:
-    """Graph from a text file, with Metropolis-Hastings weights.
+    """Read a graph from a text file, with Metropolis-Hastings weights.
 
     The file is UTF-8 with an edge a line: two of the numbers 0..n_nodes-1, separated by
     blanks or a comma. Blank lines, ``# comments`` and repeated edges are ignored. Left
@@ -297,7 +299,7 @@ def _read_edges(path: Path, n_nodes: int | None) -> Iterator[tuple[NodeId, NodeI
 
 
 def _count_nodes(path: Path, edges: Iterable[tuple[NodeId, NodeId]]) -> int:
-    """How many nodes the edges have; before memory is taken for them."""
+    """Return how many nodes the edges have, before memory is taken for them."""
     nodes = {node for edge in edges for node in edge}
     demand(bool(nodes), f"{path}: a graph must have at least one edge, got none.")
     gap = next(node for node in range(len(nodes) + 1) if node not in nodes)
@@ -307,7 +309,7 @@ def _count_nodes(path: Path, edges: Iterable[tuple[NodeId, NodeId]]) -> int:
 
 
 def _square(name: str, value: object) -> Array:
-    """Copy of `value` as a float matrix of shape (M, M)."""
+    """Return a copy of `value` as a float matrix of shape (M, M)."""
     try:
         raw = np.asarray(value)
     except ValueError as exc:  # rows of different lengths
@@ -320,7 +322,7 @@ def _square(name: str, value: object) -> Array:
 
 
 def _checked_mixing(H: Array) -> Array:
-    """Exactly symmetric copy of an `H` that keeps every rule."""
+    """Return an exactly symmetric copy of an `H` that keeps every rule."""
     i, j = divmod(int(np.isfinite(H).argmin()), len(H))
     rule = f"`H` must be finite, but H[{i}, {j}] is {H[i, j]}."
     demand(bool(np.isfinite(H[i, j])), f"{rule} Put 0 where there is no edge.")
@@ -351,7 +353,7 @@ def _checked_mixing(H: Array) -> Array:
 
 
 def _components(A: NDArray[np.bool_]) -> list[set[NodeId]]:
-    """The nodes of every connected part of a graph, by their lowest nodes."""
+    """Return the nodes of every connected part of a graph, by their lowest nodes."""
     left, parts = set(range(len(A))), []
     while left:
         part = {min(left)}

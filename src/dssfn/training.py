@@ -36,11 +36,12 @@ NO_RIDER: Array = np.empty(0)
 
 @dataclass(frozen=True, slots=True)
 class LayerRecord:
-    """How the whole network stood after one layer, as far as the averages are exact.
+    """The state of the whole network after one layer, as far as averages are exact.
 
     Parameters
     ----------
     layer : int
+        The number of the layer.
     cost : float
         sum_m ||T_m - O Y_m||_F^2.
     train_error_db : float
@@ -60,16 +61,16 @@ class LayerRecord:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Progress:
-    """A training that has solved its first layers: all that is needed to go on.
+    """A training that has solved its first layers, with all that is needed to go on.
 
     Parameters
     ----------
     shift, scale : arrays of shape (P,)
         The agreed scaling of the inputs.
     outputs : tuple of arrays
-        O of each solved layer; at least one.
+        O of each solved layer; there is at least one.
     iterations : tuple of int
-        Averagings that each of them took.
+        The averagings that each of them took.
     """
 
     shift: Array
@@ -78,7 +79,7 @@ class Progress:
     iterations: tuple[int, ...]
 
     def first(self, n_solved: int) -> Progress | None:
-        """The training as it was when it had solved fewer layers; None at its start."""
+        """Return the training as it was with fewer layers; None at its start."""
         if n_solved == 0:
             return None
         return Progress(
@@ -89,7 +90,7 @@ class Progress:
         )
 
     def then(self, O: Array, n_averagings: int) -> Progress:
-        """The training with one more layer."""
+        """Return the training with one more layer."""
         return Progress(
             self.shift,
             self.scale,
@@ -98,12 +99,12 @@ class Progress:
         )
 
     def flat(self) -> Array:
-        """All numbers in one vector."""
+        """Return all numbers in one vector."""
         arrays = self.shift, self.scale, *self.outputs
         return np.concatenate([A.ravel() for A in arrays])
 
     def with_flat(self, values: Array) -> Progress:
-        """The same with other numbers, in the order of `flat`."""
+        """Return the same training with other numbers, in the order of `flat`."""
         arrays = self.shift, self.scale, *self.outputs
         ends = np.cumsum([A.size for A in arrays])[:-1]
         shift, scale, *outputs = (
@@ -113,7 +114,7 @@ class Progress:
         return Progress(shift, scale, tuple(outputs), self.iterations)
 
     def n_averagings(self, plan: Plan) -> int:
-        """All averagings up to here."""
+        """Return the number of averagings up to here."""
         return plan.standardize * SCALING_AVERAGINGS + sum(self.iterations)
 
 
@@ -137,17 +138,17 @@ def train_node(
     plan : Plan
         What all nodes agreed on.
     n_nodes : int
-        M, to turn means into sums.
+        The number of nodes M, to turn means into sums.
     memory : int, optional
         Bytes that this node may use; see `dssfn.features.Features`.
     n_threads : int
         Threads for this node's samples.
     start : Progress, optional
-        Go on from here, as all other nodes do.
+        The progress to go on from; all other nodes go on from the same layer.
     on_progress : callable, optional
         Called with the progress after every solved layer.
     on_layer : callable, optional
-        Called with how the network stands after a layer, once the next is solved.
+        Called with the record of a layer, once the next one is solved.
     """
     _check_samples(samples, plan)
     with closing(
@@ -190,7 +191,7 @@ def _scaling(features: Features, plan: Plan) -> Program[tuple[Array, Array]]:
 def agree_scaling(
     inputs: Callable[[], Iterable[Array]], n_samples: int
 ) -> Program[tuple[Array, Array]]:
-    """Mean and standard deviation of every feature over the whole network.
+    """Agree on mean and standard deviation of every feature over the network.
 
     Two passes, so that a large mean does not drown a small deviation. The third average
     makes the nodes' results equal to rounding, which two averages that are only as
@@ -200,9 +201,9 @@ def agree_scaling(
     Parameters
     ----------
     inputs : callable
-        Gives the samples, (P, c) at a time.
+        Returns the samples, (P, c) at a time.
     n_samples : int
-        J.
+        The number of this node's samples, J.
     """
     total = sum((X.sum(axis=1) for X in inputs()), np.zeros(()))
     sums = yield Message.of(np.concatenate([[n_samples], total]))
