@@ -1,4 +1,4 @@
-"""What every averaging scheme is, and how to run one by hand."""
+"""The interface of every averaging scheme, and how to run one by hand."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Letters: TypeAlias = Mapping[NodeId, Array]
 
 
 class Swap(NamedTuple):
-    """One node's side of a round: what it sends, and who sends to it."""
+    """One node's part in a round: what it sends, and who sends to it."""
 
     letters: Letters
     senders: Collection[NodeId]
@@ -30,10 +30,10 @@ Carry: TypeAlias = Callable[
 
 
 class Values(Protocol):
-    """The nodes' values: an array (M, ...), or whatever gives them one by one."""
+    """The nodes' values: an array (M, ...), or an object that makes them one by one."""
 
     def __getitem__(self, node: NodeId, /) -> Array:
-        """The value of one node."""
+        """Return the value of one node."""
 
 
 class RoundByRound(Protocol):
@@ -41,10 +41,10 @@ class RoundByRound(Protocol):
 
     @property
     def n_rounds(self) -> int:
-        """Neighbour exchanges: the paper's B."""
+        """The number of exchanges with the neighbours: the paper's B."""
 
     def rounds(self, node: NodeId, value: Array, step: int) -> Rounds:
-        """One node's rounds, which return what it found from its own value."""
+        """Run one node's rounds, and return what it found from its own value."""
 
 
 class Averaging(RoundByRound, Protocol):
@@ -61,7 +61,7 @@ class Averaging(RoundByRound, Protocol):
 
     @property
     def name(self) -> str:
-        """What reports call it."""
+        """The name of the scheme in reports."""
 
     @property
     def is_bitwise(self) -> bool:
@@ -69,26 +69,29 @@ class Averaging(RoundByRound, Protocol):
 
     @property
     def n_letters(self) -> int:
-        """Messages of one averaging, summed over all directed links."""
+        """The number of letters of one averaging, over all directed links."""
 
     @property
     def n_queued(self) -> int:
-        """Messages that the busiest node of each round sends, summed over the rounds.
+        """The letters that the busiest node of each round sends, summed over rounds.
 
         They leave one after the other, so this is what bandwidth is charged for.
         """
 
     def order(self, step: int) -> Sequence[NodeId]:
-        """The order in which `mix` asks for the nodes' values, each once."""
+        """Return the order in which `mix` asks for the nodes' values, each once."""
 
     def mix(self, values: Values, step: int) -> Array:
-        """All nodes at once: their values to their averages, stacked (M, ...)."""
+        """Return the averages of all nodes, stacked (M, ...), from their values."""
 
 
 def seconds(
     averaging: Averaging, n_bytes: int, *, latency: float, bandwidth: float
 ) -> float:
-    """Time of one averaging: rounds x latency + bytes / bandwidth (bits a second)."""
+    """Return the time of one averaging: rounds x latency + bytes / bandwidth.
+
+    The bandwidth is in bits per second.
+    """
     wire = averaging.n_queued * 8 * n_bytes / bandwidth
     return averaging.n_rounds * latency + wire
 
@@ -104,7 +107,7 @@ def run_rounds(
     Parameters
     ----------
     scheme : RoundByRound
-        An averaging, or another way to find something out together.
+        An averaging scheme, or another way to find something out together.
     values : mapping
         What each of these nodes holds.
     step : int

@@ -26,7 +26,7 @@ EQUAL = 1e-11  # eigenvalues this near are one: symmetric graphs have many equal
 
 
 class Coefficients(NamedTuple):
-    """x_{k+1} = mixed * H x_k + own * x_k + before * x_{k-1}."""
+    """One round: x_{k+1} = mixed * H x_k + own * x_k + before * x_{k-1}."""
 
     mixed: float
     own: float = 0.0
@@ -43,7 +43,7 @@ class Polynomial:
     plan : sequence of Coefficients
         The coefficients of every round; in each they sum to 1.
     name : str
-        What reports call it.
+        The name of the scheme in reports.
 
     Examples
     --------
@@ -62,26 +62,26 @@ class Polynomial:
 
     @property
     def is_bitwise(self) -> bool:
-        """Rounding differs from node to node, if there are several."""
+        """Whether all nodes end with the same bits: only if there is one node."""
         return self.topology.n_nodes == 1
 
     @property
     def n_rounds(self) -> int:
-        """Neighbour exchanges of one averaging."""
+        """The number of exchanges with the neighbours in one averaging."""
         return len(self.plan)
 
     @property
     def n_letters(self) -> int:
-        """One message per directed link and round."""
+        """The number of letters: one per directed link and round."""
         return self.n_rounds * self.topology.n_links
 
     @property
     def n_queued(self) -> int:
-        """The busiest node sends to all its neighbours in every round."""
+        """The letters of the busiest node, which has most neighbours, in all rounds."""
         return self.n_rounds * max(self.topology.degrees)
 
     def rounds(self, node: NodeId, value: Array, step: int) -> Rounds:
-        """One node's rounds: send the value, combine what came with what it held."""
+        """Send the value to all neighbours, and combine what came with what is held."""
         weights = self.topology.H[node]
         neighbours = self.topology.neighbours(node)
         before = value
@@ -94,18 +94,18 @@ class Polynomial:
         return value
 
     def order(self, step: int) -> Sequence[NodeId]:
-        """As they are numbered."""
+        """Return the nodes in the order of their numbers."""
         return range(self.topology.n_nodes)
 
     def mix(self, values: Values, step: int) -> Array:
-        """All nodes at once, by one product with p(H)."""
+        """Return the averages of all nodes, by one product with p(H)."""
         stacked = np.stack([values[node] for node in self.order(step)])
         mixed: Array = self._matrix @ stacked.reshape(len(stacked), -1)
         return mixed.reshape(stacked.shape)
 
     @property
     def residual(self) -> float:
-        """What is left of a random disagreement, rounding included."""
+        """The share of a random disagreement that is left, rounding included."""
         values = np.random.default_rng(0).normal(size=(self.topology.n_nodes, 4))
         values -= values.mean(axis=0)
         size = float(np.linalg.norm(values)) or 1.0
@@ -113,11 +113,11 @@ class Polynomial:
         return float(np.linalg.norm(left)) / size
 
     def evaluate(self, t: Array) -> Array:
-        """p at some points."""
+        """Return the polynomial p at some points."""
         return self._apply(lambda p: t * p, np.ones_like(t))
 
     def _apply(self, H: Callable[[Array], Array], x: Array) -> Array:
-        """p(H) x for a linear map H."""
+        """Return p(H) x for a linear map H."""
         before = x
         for mixed, own, older in self.plan:
             before, x = x, mixed * H(x) + own * x + older * before
@@ -125,7 +125,7 @@ class Polynomial:
 
     @cached_property
     def _matrix(self) -> Array:
-        """p(H), from p at the eigenvalues of H."""
+        """The matrix p(H), computed from p at the eigenvalues of H."""
         if self.topology.n_nodes == 1:
             return np.ones((1, 1))
         eigenvalues, V = np.linalg.eigh(self.topology.H)  # ascending
@@ -136,19 +136,19 @@ class Polynomial:
 
 
 class Gossip(Polynomial):
-    """x <- H x, repeated: the paper's averaging, p(t) = t^B."""
+    """Repeated mixing x <- H x: the paper's averaging, p(t) = t^B."""
 
     def __init__(self, topology: Topology, n_rounds: int) -> None:
         super().__init__(topology, _Same(n_rounds), "gossip")
 
     def evaluate(self, t: Array) -> Array:
-        """t^B; a path of a thousand nodes takes millions of rounds."""
+        """Return t^B by one power: a long path takes millions of rounds."""
         p: Array = t**self.n_rounds
         return p
 
 
 class _Same(Sequence[Coefficients]):
-    """The same round again and again."""
+    """A sequence that repeats the same round."""
 
     def __init__(self, n_rounds: int) -> None:
         self._range = range(n_rounds)
@@ -162,12 +162,12 @@ class _Same(Sequence[Coefficients]):
 
 
 def gossip(topology: Topology, tol: float) -> Gossip:
-    """The paper's averaging with as many rounds as an accuracy takes."""
+    """Return the paper's averaging with as many rounds as an accuracy takes."""
     return Gossip(topology, gossip_rounds(topology, tol))
 
 
 def gossip_rounds(topology: Topology, tol: float) -> int:
-    """Gossip rounds that shrink any disagreement by `tol`: contraction^B <= tol.
+    """Return the gossip rounds B that reach an accuracy: contraction^B <= tol.
 
     >>> from dssfn.topology import build_topology
     >>> gossip_rounds(build_topology("circular", 20, degree=4), 1e-10)
@@ -180,7 +180,7 @@ def gossip_rounds(topology: Topology, tol: float) -> int:
 
 
 def chebyshev(topology: Topology, tol: float) -> Polynomial:
-    """The polynomial that is smallest on the interval of the other eigenvalues.
+    """Return the polynomial that is smallest on the interval of other eigenvalues.
 
     On [low, high] that is T_B((2 t - low - high) / (high - low)), divided by its value
     at t = 1; the two-term recursion of the Chebyshev polynomials makes it.
@@ -202,7 +202,7 @@ def chebyshev(topology: Topology, tol: float) -> Polynomial:
 
 
 def exact(topology: Topology) -> Polynomial:
-    """The polynomial with a zero at every eigenvalue other than 1.
+    """Return the polynomial with a zero at every eigenvalue other than 1.
 
     One factor (H - t I) / (1 - t) per distinct eigenvalue t, in Leja order: each is as
     far as can be from those before, which keeps the products from growing and rounding
@@ -214,13 +214,13 @@ def exact(topology: Topology) -> Polynomial:
 
 
 def exact_if_accurate(topology: Topology, tol: float) -> Polynomial | None:
-    """The exact polynomial, unless rounding would cost more than the accuracy."""
+    """Return the exact polynomial, or None if rounding would make it too inaccurate."""
     best = exact(topology)
     return best if best.residual <= max(tol, BEST_ACCURACY) else None
 
 
 def _distinct(values: Array) -> Array:
-    """Descending values, each group of (nearly) equal ones by its middle."""
+    """Return descending values, each group of (nearly) equal ones as its middle."""
     if not len(values):
         return values
     groups = np.split(values, np.flatnonzero(-np.diff(values) > EQUAL) + 1)

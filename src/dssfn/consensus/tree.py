@@ -1,6 +1,6 @@
 """Averaging along a spanning tree: sums flow to a root, the total flows back.
 
-Every link of the tree carries one message each way, and all nodes hold the same bits.
+Every link of the tree carries one letter each way, and all nodes hold the same bits.
 Nobody is the master: the root follows from the number of the averaging, it rotates over
 the nodes that keep the tree shallow, and it sees sums only.
 """
@@ -26,9 +26,9 @@ class Branches:
     Parameters
     ----------
     parents : tuple of int
-        Of each node; the root's is -1.
+        The parent of each node; the root's is -1.
     children : tuple of tuples
-        Of each node, ascending.
+        The children of each node, ascending.
     levels : tuple of int
         Hops from the root to each node.
     """
@@ -62,17 +62,17 @@ class Tree:
 
     @property
     def n_rounds(self) -> int:
-        """Up and down the tree."""
+        """The number of rounds: up and down the tree."""
         return 2 * self.depth
 
     @property
     def n_letters(self) -> int:
-        """Every edge of the tree carries one message each way."""
+        """The number of letters: every edge of the tree carries one each way."""
         return 2 * (self.topology.n_nodes - 1)
 
     @property
     def n_queued(self) -> int:
-        """One message a round on the way up; on the way down one for each child."""
+        """The letters in a row: one a round going up, one for each child going down."""
         branches = self.branches(0)
         most = [0] * (self.depth + 1)
         for level, children in zip(branches.levels, branches.children, strict=True):
@@ -80,14 +80,14 @@ class Tree:
         return self.depth + sum(most)
 
     def branches(self, step: int) -> Branches:
-        """The tree of an averaging: breadth first from the root whose turn it is."""
+        """Return the tree of an averaging, breadth first from the root of this step."""
         root = self.roots[step % len(self.roots)]
         if root not in self._known:
             self._known[root] = _breadth_first(self.topology, root)
         return self._known[root]
 
     def rounds(self, node: NodeId, value: Array, step: int) -> Rounds:
-        """One node's rounds: wait for the children, tell the parent; then back."""
+        """Add the children's sums, send the total up, and pass the mean down."""
         tree = self.branches(step)
         level, parent = tree.levels[node], tree.parents[node]
         children = tree.children[node]
@@ -108,11 +108,11 @@ class Tree:
         return total / self.topology.n_nodes
 
     def order(self, step: int) -> Sequence[NodeId]:
-        """Depth first, so that few sums are held at any time."""
+        """Return the nodes depth first, so that few sums are held at any time."""
         return [item for item in _postfix(self.branches(step)) if item != ADD]
 
     def mix(self, values: Values, step: int) -> Array:
-        """All nodes at once, summed in the same order: the same bits."""
+        """Return the averages of all nodes, summed in the same order: the same bits."""
         sums: list[Array] = []
         is_own: list[bool] = []  # may be added to in place
         for item in _postfix(self.branches(step)):
@@ -131,12 +131,12 @@ class Tree:
 
 
 def tree(topology: Topology, tol: float) -> Tree:
-    """Averaging along a tree, which is as accurate as numbers are."""
+    """Return the averaging along a tree, which is exact up to rounding."""
     return Tree(topology)
 
 
 def _postfix(tree: Branches) -> list[NodeId]:
-    """How to sum over a tree: a node puts its value on a stack, ADD adds the upper two.
+    """Return how to sum over a tree: a node pushes its value, ADD adds the top two.
 
     A node adds its children's sums to its own value one after the other. The first
     child goes before the node itself, which gives the same bits and leaves nothing to

@@ -22,7 +22,7 @@ from dssfn.network import lossless_flow
 from dssfn.problem import LayerShare
 from dssfn.programs import Message, Program
 
-# Of 1, 0.3, 0.1, .. 0.003 the one that left the smallest gap to the optimal cost over
+# Among 1, 0.3, 0.1, .. 0.003 this one left the smallest gap to the optimal cost over
 # digits, satimage and vowel, raw and standardised, K = 100.
 SHARE = 0.3
 
@@ -74,7 +74,7 @@ class Admm:
 
     @property
     def needs_equal_bits(self) -> bool:
-        """Whether nodes decide by their residuals."""
+        """Whether nodes decide by their residuals, which must then be the same."""
         return self.balance or self.stop is not None
 
     def message_size(self, Q: int, n: int) -> int:
@@ -86,7 +86,7 @@ class Admm:
         return Q * n + N_RESIDUALS
 
     def program(self, share: LayerShare, radius: float) -> Program[Array]:
-        """Iterate; the result is Z, the agreed solution."""
+        """Iterate, and return Z, the agreed solution."""
         mu = self.mu
         if mu is None:
             mu = yield from agree_mu(share)
@@ -139,14 +139,14 @@ def _split(reply: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
 
 
 def _imbalance(primal: float, dual: float) -> float:
-    """The factor by which mu should change."""
+    """Return the factor by which mu should change."""
     if primal > APART * dual:
         return 1 / FACTOR
     return FACTOR if dual > APART * primal else 1.0
 
 
 def _residuals(sizes: Array, change: float) -> tuple[float, float]:
-    """Both residuals of the last iteration, relative to what they are made of."""
+    """Return both residuals of the last iteration, relative to their parts."""
     apart, output, Lam = sizes.tolist()
     return (
         math.sqrt(apart / max(output, TINY)),

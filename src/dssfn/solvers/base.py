@@ -1,4 +1,4 @@
-"""What every solver is: it knows its messages and gives a node its program."""
+"""The interface of every solver: it knows its messages and gives a node its program."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Gram:
         return self.message_size(Q, n)
 
     def program(self, share: LayerShare, radius: float) -> Program[Array]:
-        """Send C and G once, and solve."""
+        """Send C and G once, and solve the layer exactly."""
         Q, n = share.shape
 
         def fill(message: Array) -> None:

@@ -89,7 +89,7 @@ class Krylov:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Space:
-    """What all nodes know after some iterations.
+    """The state that all nodes share after some iterations.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def _first_space(C: Array, radius: float, accuracy: float) -> Space:
 
 
 def _extend(space: Space, image: Array) -> Space:
-    """Take the averaged G * block in and solve the small problem anew."""
+    """Add the averaged G * block to the space and solve the small problem again."""
     V, W = np.hstack([space.V, space.block]), np.hstack([space.W, image])
     S = V.T @ W
     Z = solve_ball((S + S.T) / 2, space.C @ V, space.radius)
@@ -136,7 +136,7 @@ def _extend(space: Space, image: Array) -> Space:
 
 
 def is_optimal(O: Array, C: Array, OG: Array, accuracy: float) -> bool:
-    """Whether O is within `accuracy` of the optimum, or as near as floats can tell.
+    """Return whether O is within `accuracy` of the optimum, or as near as floats tell.
 
     At the optimum D = C - O G, half the downward slope of the cost, is lam * O with
     lam >= 0. The cost plus lam ||O||^2 is strongly convex with modulus 2 lam, so what
@@ -151,7 +151,7 @@ def is_optimal(O: Array, C: Array, OG: Array, accuracy: float) -> bool:
 
 
 def orthonormal(block: Array, V: Array) -> Array:
-    """Orthonormal columns that span what `block` adds to the span of V."""
+    """Return orthonormal columns that span what `block` adds to the span of V."""
     size = np.linalg.norm(block)
     for _ in range(2):  # once is not enough (Kahan and Parlett)
         block = block - V @ (V.T @ block)

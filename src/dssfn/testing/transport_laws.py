@@ -22,7 +22,7 @@ N_QUICK = 100  # small rounds one after the other
 
 
 def ring_links(n_nodes: int) -> list[Arc]:
-    """Both directions of every edge of a ring, for a first test.
+    """Return both directions of every edge of a ring, for a first test.
 
     >>> ring_links(3)
     [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)]
@@ -39,11 +39,11 @@ def check_transport(
     Parameters
     ----------
     transport : Transport
-        This host's.
+        This host's transport.
     links : sequence of links
         All directed links of the graph, in the same order on all hosts.
     nodes : collection of nodes
-        Those of this host.
+        The nodes of this host.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def check_transport(
 
 
 def letter(link: Arc, tag: Tag) -> Array:
-    """What is sent over a link: numbers that follow from the link and the tag."""
+    """Return the letter of a link: numbers that follow from the link and the tag."""
     size = math.prod(tag.shape)
     start = 1e6 * link[0] + 1e4 * link[1] + 100.0 * tag.step + tag.round
     return (start + np.arange(size) / max(size, 1)).reshape(tag.shape)
@@ -103,7 +103,7 @@ def _exchange(
 def _check_special_numbers(
     transport: Transport, tag: Tag, links: Sequence[Arc], nodes: Collection[NodeId]
 ) -> None:
-    """Every finite number arrives to the last bit."""
+    """Check that every finite number arrives to the last bit."""
     tiny, huge = np.finfo(float).smallest_subnormal, np.finfo(float).max
     numbers = np.array([0.0, -0.0, tiny, -huge, np.pi, 1 / 3]).reshape(tag.shape)
     out = {link: numbers for link in links if link[0] in nodes}
