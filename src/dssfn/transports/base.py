@@ -1,4 +1,4 @@
-"""What a transport is: one verb; and what one is that outlives its neighbours.
+"""The interface of a transport, and of one that outlives its neighbours.
 
 `Transport` is all that an averaging needs. A node of a real network also meets
 neighbours that come late, go, and come back: it is written against `ResilientTransport`
@@ -24,18 +24,18 @@ Letters: TypeAlias = Mapping[Arc, Array]
 
 
 class Tag(NamedTuple):
-    """Which exchange this is: the same on both ends of every edge.
+    """The name of one exchange, the same on both ends of every edge.
 
     Parameters
     ----------
     layer : int
-        Of the network; negative before and after the layers.
+        The layer of the network; negative before and after the layers.
     step : int
         The number of the averaging within the training.
     round : int
         The neighbour exchange within the averaging.
     shape : tuple of int
-        Of every letter. All hold little-endian float64.
+        The shape of every letter. All hold little-endian float64.
     """
 
     layer: int
@@ -60,12 +60,12 @@ class Transport(Protocol):
         Parameters
         ----------
         tag : Tag
-            The same on all hosts.
+            The tag of this exchange, the same on all hosts.
         letters : mapping
-            What the nodes here send to neighbours elsewhere. The arrays must not change
-            before the next exchange has returned.
+            The letters of the nodes here to neighbours elsewhere. The arrays must not
+            change before the next exchange has returned.
         expected : collection of arcs
-            From where letters come; all end at a node of this host.
+            The arcs on which letters come; all end at a node of this host.
 
         Raises
         ------
@@ -76,12 +76,12 @@ class Transport(Protocol):
         """
 
     def close(self) -> None:
-        """Leave; neighbours that still wait are told."""
+        """Leave, and tell the neighbours that still wait."""
 
 
 @dataclass(slots=True)
 class Account:
-    """What a link has carried, for people to look at."""
+    """The traffic of a link, for people to look at."""
 
     bytes_sent: int = 0
     bytes_received: int = 0
@@ -92,13 +92,13 @@ class Account:
 class ResilientTransport(Transport, Protocol):
     """A transport whose neighbours may come late, be restarted, or stay away.
 
-    Broken connections are its own affair. When a neighbour was restarted, the letters
+    It mends broken connections itself. When a neighbour was restarted, the letters
     of the time before are lost: `exchange` then raises `Regroup` on all nodes, each
     calls `join`, and all go back together to what they have in common.
     """
 
     deadline: float
-    """Seconds within which a neighbour that is connected gives a sign of life."""
+    """Seconds within which a neighbour that is connected sends a heartbeat."""
 
     patience: float
     """Seconds to wait for a neighbour that is gone before `PeerTimeout`."""
@@ -112,13 +112,13 @@ class ResilientTransport(Transport, Protocol):
 
     @property
     def epoch(self) -> int:
-        """How often nodes had to go back together."""
+        """The number of times that nodes had to go back together."""
 
     def join(self) -> None:
         """Go on with all others after `Regroup`."""
 
     def accounts(self) -> dict[str, tuple[Account, bool]]:
-        """What was carried to and from every neighbour, and whether it is connected."""
+        """Return the traffic with every neighbour, and whether it is connected."""
 
     def close(self, reason: Reason = Reason.STOPPED) -> None:
-        """Leave; the neighbours are told the reason, and nothing else."""
+        """Leave, and tell the neighbours the reason and nothing else."""

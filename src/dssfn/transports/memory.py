@@ -59,7 +59,7 @@ def memory_network(
     *,
     deadline: float = 30.0,
 ) -> list[MemoryTransport]:
-    """One transport for each host of a network, to be used from a thread each.
+    """Return one transport for each host of a network, each for a thread of its own.
 
     Parameters
     ----------

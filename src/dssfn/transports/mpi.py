@@ -41,7 +41,7 @@ _yield_core = getattr(os, "sched_yield", lambda: time.sleep(0))
 
 
 def load_mpi() -> Any:
-    """The module `mpi4py.MPI`; the first call makes this process a rank."""
+    """Return the module `mpi4py.MPI`; the first call makes this process a rank."""
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as exc:  # the latter if it finds no library
@@ -53,7 +53,7 @@ def load_mpi() -> Any:
 
 
 def share_nodes(n_nodes: int, n_ranks: int) -> list[range]:
-    """The nodes of every rank: contiguous, and as many on each as can be.
+    """Return the nodes of every rank: contiguous, and shared as evenly as possible.
 
     >>> share_nodes(5, 2)
     [range(0, 2), range(2, 5)]
@@ -75,8 +75,9 @@ def wait_for(
     Parameters
     ----------
     request : mpi4py.MPI.Request
+        The operation.
     on_nap : callable, optional
-        Told, before every nap, for how many seconds this has waited, and `of_nap`.
+        Called before every nap with the seconds waited so far, and `of_nap`.
     """
     for n_tests in range(_N_SPINS + _N_YIELDS):
         if request.Test():
@@ -100,11 +101,11 @@ class _Layout:
     size : int
         Numbers in a letter.
     out : list of lists of links
-        What goes to each rank.
+        The links whose letters go to each rank.
     out_sizes : list of int
-        Numbers in these blocks.
+        Numbers in the blocks that go out.
     links : list of links
-        What comes, rank by rank.
+        The links whose letters come, rank by rank.
     in_sizes, in_places : lists of int
         Numbers in the blocks that come, and the byte where each begins.
     """
@@ -118,23 +119,23 @@ class _Layout:
 
 
 class MPITransport:
-    """One rank of a job; all ranks make theirs at the same time.
+    """The transport of one rank of a job; all ranks make theirs at the same time.
 
     Parameters
     ----------
     comm : mpi4py.MPI.Intracomm
-        Of all ranks.
+        The communicator of all ranks.
     hosts : sequence of collections of nodes
         The nodes of every rank.
     links : collection of links
         All directed links of the graph.
     notice : float
-        Seconds after which `on_silence` is told for whom a round waits.
+        Seconds after which `on_silence` is called with whom a round waits for.
     deadline : float
         Seconds after which a round is given up. A rank that ended is noticed by MPI; so
         this is for one that hangs, and must be longer than any computation.
     on_silence : callable, optional
-        Takes the message.
+        Called with that message.
 
     Examples
     --------
@@ -180,7 +181,7 @@ class MPITransport:
 
     @property
     def comm(self) -> MPI.Distgraphcomm:
-        """The graph of ranks."""
+        """The communicator whose graph joins adjacent ranks."""
         return self._comm
 
     def exchange(
@@ -209,7 +210,7 @@ class MPITransport:
     def _new_layout(
         self, shape: tuple[int, ...], out: tuple[Arc, ...], expected: tuple[Arc, ...]
     ) -> _Layout:
-        """Where the letters of a round lie."""
+        """Return where the letters of a round lie."""
         size = math.prod(shape)
         to, come = self._by_rank(out, end=1), self._by_rank(expected, end=0)
         ends = list(accumulate(map(len, come), initial=0))
@@ -223,7 +224,7 @@ class MPITransport:
         )
 
     def _by_rank(self, links: Iterable[Arc], *, end: int) -> list[list[Arc]]:
-        """Links in order, for each adjacent rank that one of their ends is on."""
+        """Return links in order, by the adjacent rank that one of their ends is on."""
         parts: list[list[Arc]] = [[] for _ in self._ranks]
         for link in sorted(links):
             parts[self._ranks.index(self._rank_of[link[end]])].append(link)
@@ -262,7 +263,7 @@ class MPITransport:
             )
 
     def _silence(self, tag: Tag, came: Array, layout: _Layout) -> str:
-        """Who has not come to a round; any neighbour, if that cannot be told."""
+        """Return which ranks have not come to a round, if that can be told."""
         silent = {
             self._rank_of[link[0]]
             for link, letter in zip(layout.links, came, strict=True)
@@ -283,7 +284,7 @@ class MPITransport:
 
 
 def _block(letters: Letters, links: list[Arc]) -> Array:
-    """The letters of some links side by side; a single one as it is."""
+    """Return the letters of some links side by side; a single one as it is."""
     if len(links) == 1:
         return np.ascontiguousarray(letters[links[0]], _FLOAT64)
     if not links:

@@ -10,7 +10,7 @@ from enum import Enum
 
 
 class Reason(Enum):
-    """Why a node leaves. Names are those of `Goodbye.Reason` in exchange.proto."""
+    """Why a node leaves; the names are those of `Goodbye.Reason` in exchange.proto."""
 
     UNKNOWN = "it left without a reason that is known here"
     FINISHED = "it has finished"

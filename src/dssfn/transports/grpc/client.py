@@ -30,15 +30,18 @@ FIRST_PAUSE = 0.05  # seconds before a stream is dialled again; then twice as lo
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Dials neighbours.
+    """The end that dials neighbours.
 
     Parameters
     ----------
     board : Switchboard
+        Connects the streams with the training.
     streams : Streams
+        Carries the streams that were dialled.
     credentials : Credentials
+        Certificate and key of this node.
     options : sequence of tuples
-        Of every gRPC channel.
+        Options of every gRPC channel.
     """
 
     board: Switchboard
@@ -101,7 +104,7 @@ class Client:
                 await call.done_writing()
 
     def _raise_if_refused(self, name: str, exc: grpc.aio.AioRpcError) -> None:
-        """Say in words of this end why the other one refuses; its own are not shown."""
+        """Raise why the other end refuses, in words of this end alone."""
         for refusal, code in CODES.items():
             if exc.code() is code and exc.details() == refusal.value:
                 raise Refused(f"{name} refuses this node: {refusal.value}", refusal)
@@ -112,7 +115,7 @@ class Client:
             self.board.hindered(name, "its certificate is refused")
 
     def _note_trouble(self, name: str, address: str, exc: Exception) -> None:
-        """Tell once in a while why a neighbour cannot be reached, if that is known."""
+        """Log once in a while why a neighbour cannot be reached, if that is known."""
         text = in_own_words(exc)
         details = exc.details() if isinstance(exc, grpc.aio.AioRpcError) else ""
         log.debug("%s at %s: %s %s", name, address, text, excerpt(details or ""))

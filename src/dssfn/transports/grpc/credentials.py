@@ -1,4 +1,4 @@
-"""What a node shows to others, and whom it believes."""
+"""What a node shows to others, and whom it trusts."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from typing import Protocol
 
 
 class Credentials(Protocol):
-    """Certificate, key, and the certificates of those who vouch for others, as PEM."""
+    """A certificate, its key, and the certificates of trusted authorities, as PEM."""
 
     @property
     def certificate_pem(self) -> bytes:
-        """This node's, and any that lead to an authority."""
+        """This node's certificate, and any that lead to an authority."""
 
     @property
     def key_pem(self) -> bytes:
-        """The certificate's."""
+        """The private key of the certificate."""
 
     @property
     def authorities_pem(self) -> bytes:
-        """Who may vouch for other nodes."""
+        """The certificates of the authorities that may vouch for other nodes."""

@@ -41,10 +41,10 @@ class Epochs:
 
     deadline: float
     members: Collection[str]
-    current: int = 0  # that the training is in
-    newest: int = 0  # that any neighbour is in
+    current: int = 0  # the epoch that the training is in
+    newest: int = 0  # the newest epoch of any neighbour
     restarted: str = ""  # the node for which the newest began
-    raised_by: str = ""  # the neighbour who told of it
+    raised_by: str = ""  # the neighbour that reported it
     furthest: int = -1  # the last layer that ever began
     budgets: dict[str, Budget] = field(default_factory=dict)
     in_vain: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Epochs:
             raise ProtocolError(f"epoch {epoch} cannot follow {self.newest}")
 
     def may_rise(self, neighbour: str, now: float) -> bool:
-        """Whether a neighbour may raise the epoch once more."""
+        """Return whether a neighbour may raise the epoch once more."""
         budget = self.budgets.setdefault(neighbour, Budget(RESTARTS, self.deadline))
         return budget.spend(now)
 
@@ -68,20 +68,20 @@ class Epochs:
         self.newest, self.raised_by = epoch, neighbour
 
     def enter(self) -> bool:
-        """Go on in the newest epoch; returns whether it is one too many."""
+        """Go on in the newest epoch, and return whether it is one too many."""
         self.current = self.newest
         who = self.raised_by, self.restarted
         self.in_vain[who] = self.in_vain.get(who, 0) + 1
         return self.in_vain[who] > RESTARTS_IN_VAIN
 
     def reach(self, layer: int) -> None:
-        """A layer begins; if it never did before, all restarts were worth it."""
+        """Note that a layer begins; if it is a new one, all restarts were worth it."""
         if layer > self.furthest:
             self.furthest = layer
             self.in_vain.clear()
 
     @property
     def cause(self) -> str:
-        """For whom the newest epoch began, and who says so."""
+        """The node for which the newest epoch began, and the neighbour that says so."""
         said = "" if self.restarted == self.raised_by else f", as {self.raised_by} says"
         return f"{self.restarted} was restarted{said}"

@@ -22,17 +22,18 @@ from dssfn.transports.grpc.wire import PROTOCOL
 
 @dataclass(frozen=True, slots=True)
 class Greetings:
-    """What one process says first, and what it makes of the others' first words.
+    """The first words of a process, and what it makes of those of others.
 
     Parameters
     ----------
     name : str
-        This node's.
+        This node's name.
     terms : Terms
         What both ends of a link must agree on.
     incarnation : int
-        Of this process.
+        The random number that tells this process from others of the node.
     epochs : Epochs
+        How often all nodes have started again.
     silence : float
         Seconds after which a neighbour that says nothing is taken for dead.
     """
@@ -44,11 +45,12 @@ class Greetings:
     silence: float
 
     def say(self, link: Link, agreeing: Sequence[str]) -> bytes:
-        """The first words to a neighbour.
+        """Return the first words to a neighbour.
 
         Parameters
         ----------
         link : Link
+            The link to the neighbour.
         agreeing : sequence of str
             The nodes that are known to follow this node's plan.
         """
@@ -69,7 +71,7 @@ class Greetings:
         return bytes(pb.Envelope(hello=hello).SerializeToString())
 
     def hear(self, link: Link, hello: pb.Hello, now: float) -> bool:
-        """Go on with a neighbour where both stand; returns whether it was restarted.
+        """Go on with a neighbour where both stand; return whether it was restarted.
 
         Raises
         ------

@@ -4,7 +4,7 @@ How this works. A stream may break at any time, so nothing may depend on it. Let
 numbered in each direction and kept until the other end says that it has them; when a
 new stream says how many have come, the others are sent again. What comes twice is
 dropped, and what comes out of turn is an error. Only a process that was restarted has
-lost what it knew: then the numbers start anew, and all nodes must go back to a layer
+lost what it knew: then the numbers start again, and all nodes must go back to a layer
 that all of them have. Letters of the time before are of no use then: they are dropped
 at both ends, and only then may a number be skipped.
 
@@ -33,10 +33,10 @@ class Stream(Protocol):
     """A connection that carries envelopes."""
 
     def wake(self) -> None:
-        """There is something to send."""
+        """Say that there is something to send."""
 
     def end(self) -> None:
-        """Close it; another has taken its place, or it is silent."""
+        """Close the stream: another has taken its place, or it is silent."""
 
 
 @dataclass(slots=True)
@@ -66,16 +66,16 @@ class Link:
     peer : int
         The neighbour's number.
     name : str
-        Its name.
+        The neighbour's name.
     incarnation : int
-        Of this process.
+        The random number that tells this process from others of the node.
     """
 
     peer: NodeId
     name: str
     incarnation: int
     peer_incarnation: int | None = None
-    peer_attempt: int = 0  # of its last greeting
+    peer_attempt: int = 0  # the number of its last greeting
     n_attempts: int = 0  # greetings of this end
     stream: Stream | None = None
     last_heard: float = 0.0  # when anything came
@@ -106,7 +106,7 @@ class Link:
             self.stream.wake()
 
     def after(self, number: int) -> Letter | None:
-        """The first letter after a number that the peer may not have."""
+        """Return the first letter after a number that the peer may not have."""
         return next((one for one in self.unconfirmed if one.number > number), None)
 
     def enter(self, epoch: int) -> None:
@@ -116,7 +116,7 @@ class Link:
         self._forget_before(epoch)
 
     def confirm(self, received: int) -> None:
-        """The peer has this many letters."""
+        """Drop the letters that the peer says it has."""
         if received > self.n_sent:
             raise ProtocolError(
                 f"it confirms {received} letters, of which {self.n_sent} were sent"
@@ -148,7 +148,7 @@ class Link:
         return True
 
     def take(self, tag: Tag, epoch: int) -> Array | None:
-        """The values of the letter that must come next, if it has come.
+        """Return the values of the letter that must come next, if it has come.
 
         Another letter stays where it is: nothing behind it may be used.
         """
@@ -171,11 +171,11 @@ class Link:
             self.inbox.popleft()
 
     def is_alive(self, now: float, silence: float) -> bool:
-        """Whether something was heard over a stream not long ago."""
+        """Return whether something was heard over a stream not long ago."""
         return self.stream is not None and now - self.last_heard < silence
 
     def is_restarted(self, peer: Greeting) -> bool:
-        """Whether a peer, or this end, has lost what it knew since they last met."""
+        """Return whether either end has lost what it knew since they last met."""
         if self.peer_incarnation is None:
             return False
         if peer.incarnation != self.peer_incarnation:
@@ -185,7 +185,7 @@ class Link:
         return not knows_this and self.n_received > 0
 
     def greet(self, peer: Greeting) -> bool:
-        """Go on with a peer, or start anew; returns whether all must regroup."""
+        """Go on with a peer, or start from scratch; return whether all must regroup."""
         must_regroup = self.is_restarted(peer)
         if must_regroup:
             self.n_sent = self.n_received = self.newest_epoch = 0
@@ -205,10 +205,10 @@ class Link:
         self.account.n_connections += 1
 
     def detach(self, stream: Stream, now: float, steady: float) -> bool:
-        """A stream has ended; returns whether it was the one in use.
+        """Note that a stream has ended; return whether it was the one in use.
 
         A neighbour that comes and goes is as good as gone: only a stream that lasted
-        for `steady` seconds, or brought a letter, starts the wait for it anew.
+        for `steady` seconds, or brought a letter, restarts the wait for it.
         """
         if self.stream is not stream:
             return False
@@ -219,19 +219,19 @@ class Link:
 
     @property
     def has_left(self) -> bool:
-        """Whether it said that it will not come back by itself."""
+        """Whether the neighbour said that it will not come back by itself."""
         return self.goodbye in (Reason.FINISHED, Reason.GAVE_UP)
 
     @property
     def last_words(self) -> str:
-        """Why it left, as it said; empty if it did not."""
+        """The reason for which the neighbour left; empty if it gave none."""
         if self.goodbye is None:
             return ""
         waited = self.goodbye is Reason.GAVE_UP and self.waiting_for
         return self.goodbye.value + (f" for {', '.join(waited)}" if waited else "")
 
     def described(self, seconds: float) -> str:
-        """The neighbour as one that is waited for, and what is known of it."""
+        """Return a neighbour that is waited for, in words, and what is known of it."""
         if self.stream is None:
             is_known = self.peer_incarnation is not None
             state = "it is gone" if is_known else "it has not connected yet"

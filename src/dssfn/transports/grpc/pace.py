@@ -1,4 +1,4 @@
-"""How often something may happen: a budget for deeds, a tally for log lines."""
+"""How often something may happen: a budget for actions, a tally for log lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Budget:
-    """So many at once, and one more for every period that passes.
+    """A limit: so many at once, and one more for every period that passes.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Budget:
         self._left = self.burst
 
     def spend(self, now: float) -> bool:
-        """Take one, if there is one left."""
+        """Take one, if there is one left, and return whether there was."""
         self._gain(now)
         if self._left < 1:
             return False
@@ -43,7 +43,7 @@ class Budget:
         return True
 
     def charge(self, now: float) -> float:
-        """Take one in any case; returns the seconds after which it is paid for."""
+        """Take one in any case, and return the seconds after which it is paid for."""
         self._gain(now)
         self._left -= 1
         return max(0.0, -self._left) * self.period
@@ -60,12 +60,13 @@ class Tally:
     Parameters
     ----------
     log : logging.Logger
+        Where lines are written.
     period : float
         Seconds after which a thing may be said again, with how often it happened.
     burst : int
         How often it is said within one period.
     clock : callable
-        The time in seconds.
+        Returns the time in seconds.
     """
 
     def __init__(
@@ -82,7 +83,7 @@ class Tally:
         self._unsaid: dict[Hashable, int] = {}
 
     def note(self, what: Hashable, level: int, text: str) -> None:
-        """Say a line, or only count it if `what` was said often enough of late.
+        """Log a line, or only count it if `what` was logged often enough of late.
 
         There must be few values of `what`: kinds of events and names of neighbours,
         never what a stranger sends.

@@ -32,7 +32,7 @@ _NEXT_ADDRESS = 0.25  # seconds before the next of a host's addresses is tried
 
 
 def names_of_peer(auth_context: Mapping[str, Iterable[bytes]]) -> list[str]:
-    """The names on the certificate of a node that dials this one.
+    """Return the names on the certificate of a node that dials this one.
 
     Parameters
     ----------
@@ -50,16 +50,16 @@ def names_of_peer(auth_context: Mapping[str, Iterable[bytes]]) -> list[str]:
 
 
 async def certificate_of_peer(name: str, address: str, authorities_pem: bytes) -> bytes:
-    """The certificate of a node that this one dials, as PEM.
+    """Return the certificate of a node that this one dials, as PEM.
 
     Parameters
     ----------
     name : str
-        The node's, which the certificate must carry.
+        The node's name, which the certificate must carry.
     address : str
-        As "host:port".
+        Its address, as "host:port".
     authorities_pem : bytes
-        Those who may vouch for it.
+        The certificates of the authorities that may vouch for it.
 
     Raises
     ------
@@ -100,7 +100,7 @@ async def _shown(
     name: str,
     authorities_pem: bytes,
 ) -> str:
-    """The certificate in a handshake that ends before this node shows its own."""
+    """Return the certificate of a handshake that ends before this node shows one."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.check_hostname = False  # the names are read afterwards, more strictly

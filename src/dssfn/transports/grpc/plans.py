@@ -18,7 +18,7 @@ class Plans:
     Parameters
     ----------
     name : str
-        This node's.
+        This node's name.
     members : collection of str
         The names of all nodes in this node's plan.
     """
@@ -46,13 +46,13 @@ class Plans:
         return (frozenset(told) | {peer}) & self._members - {self._name}
 
     def agreeing(self) -> list[str]:
-        """The nodes that are known to have this node's plan, itself among them."""
+        """Return the nodes that are known to have this node's plan, itself included."""
         return sorted({self._name}.union(*self._agreeing.values()))
 
     def majority(self) -> list[str]:
-        """More than half of all nodes, who follow one plan that is not this node's.
+        """Return the nodes of another plan that more than half of all nodes follow.
 
-        Empty if there are none, or if somebody agrees with this node.
+        The result is empty if there are none, or if somebody agrees with this node.
         """
         if self._agreeing:
             return []

@@ -16,16 +16,16 @@ from dssfn.transports.grpc.wire import PROTOCOL, Rules, decode, excerpt
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What both ends of a link must agree on before any letter.
+    """The terms that both ends of a link must agree on before any letter.
 
     Parameters
     ----------
     plan : bytes
-        Sent to every neighbour.
+        The plan, as it is sent to every neighbour.
     random : str
         Digest of the random matrices.
     differences : callable
-        From a neighbour's `plan` to all settings that differ: name, mine, theirs.
+        Maps a neighbour's `plan` to all settings that differ: name, mine, theirs.
     rules : Rules
         What a frame may hold.
     members : frozenset of str
@@ -49,15 +49,16 @@ class AnotherPlan(Refused):
 
 @dataclass(frozen=True, slots=True)
 class Reception:
-    """Checks those who call.
+    """The checks of those who call.
 
     Parameters
     ----------
     name : str
-        This node's.
+        This node's name.
     neighbours : collection of str
-        Their names.
+        The names of the neighbours.
     terms : Terms
+        What both ends of a link must agree on.
     """
 
     name: str
@@ -66,11 +67,11 @@ class Reception:
 
     @property
     def longest_plan(self) -> int:
-        """Bytes of a plan that is looked at, be it another one than this node's."""
+        """The most bytes of a plan that is looked at, be it another node's."""
         return 2 * len(self.terms.plan) + 65536
 
     def check_names(self, names: Collection[str]) -> str:
-        """Which neighbour a certificate is for; any other one is refused."""
+        """Return the neighbour that a certificate is for; any other one is refused."""
         found = [name for name in names if name in self.neighbours]
         if not found:
             shown = excerpt(", ".join(names)) or "nobody"
@@ -80,14 +81,14 @@ class Reception:
         return found[0]
 
     def check_hello(self, data: bytes, names: Collection[str]) -> pb.Hello:
-        """A neighbour's first words, if they agree with this node's.
+        """Return a neighbour's first words, if they agree with this node's.
 
         Parameters
         ----------
         data : bytes
-            What came.
+            The bytes that came.
         names : collection of str
-            Those on its certificate.
+            The names on its certificate.
 
         Raises
         ------

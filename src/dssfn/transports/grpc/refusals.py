@@ -51,7 +51,7 @@ CODES = {
 
 
 def refusal_of(exc: Exception) -> Refusal:
-    """The word for an error while somebody called; its text is not told."""
+    """Return the word for an error while somebody called; its text is not told."""
     if isinstance(exc, Refused):
         return exc.refusal
     if isinstance(exc, ProtocolError):

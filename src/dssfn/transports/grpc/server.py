@@ -39,15 +39,18 @@ TURNED_AWAY = 256  # calls that may wait for a refusal, beside those that are le
 
 
 class Server:
-    """Answers those who dial.
+    """The end that answers those who dial.
 
     Parameters
     ----------
     board : Switchboard
+        Connects the streams with the training.
     streams : Streams
+        Carries the streams that were let in.
     credentials : Credentials
+        Certificate and key of this node.
     options : sequence of tuples
-        Of the gRPC server.
+        Options of the gRPC server.
     """
 
     def __init__(
@@ -57,7 +60,7 @@ class Server:
         credentials: Credentials,
         options: Sequence[tuple[str, int]],
     ) -> None:
-        self.port: int | None = None  # that was opened
+        self.port: int | None = None  # the port that was opened
         self._board = board
         self._streams = streams
         self._credentials = credentials
@@ -141,7 +144,7 @@ class Server:
             return None  # never: an aborted call does not go on
 
     def _neighbour_among(self, names: Sequence[str]) -> str:
-        """The neighbour who calls; nothing for all others."""
+        """Return the neighbour who calls; an empty name for all others."""
         neighbours = self._board.reception.neighbours
         return next((name for name in names if name in neighbours), "")
 

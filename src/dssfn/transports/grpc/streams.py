@@ -1,4 +1,4 @@
-"""Streams in use: envelopes both ways, a sign of life now and then, and the end.
+"""Streams in use: envelopes both ways, heartbeats, and the end.
 
 All of this happens in one event loop, which has a thread of its own.
 """
@@ -27,7 +27,7 @@ class GrpcStream:
     read: Callable[[], Awaitable[Any]]
     write: Callable[[bytes], Awaitable[None]]
     loop: asyncio.AbstractEventLoop
-    is_due: bool = False  # a sign of life
+    is_due: bool = False  # a heartbeat
     more: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -40,7 +40,7 @@ class GrpcStream:
         self.loop.call_soon_threadsafe(self.over.set)
 
     async def receive(self) -> bytes | None:
-        """The next envelope; None at the end."""
+        """Return the next envelope; None at the end."""
         data = await self.read()
         return None if data is grpc.aio.EOF else data
 
@@ -53,6 +53,7 @@ class Streams:
     board : Switchboard
         Takes what comes, and gives what must be sent.
     loop : asyncio.AbstractEventLoop
+        The event loop that all streams run in.
     """
 
     def __init__(self, board: Switchboard, loop: asyncio.AbstractEventLoop) -> None:
@@ -70,7 +71,7 @@ class Streams:
         return task
 
     def promptly(self) -> asyncio.Timeout:
-        """The time that the other end has for one step before letters flow."""
+        """Return the time limit of one step at the other end before letters flow."""
         return asyncio.timeout(max(1.0, self._board.deadline / 2))
 
     async def end(self) -> None:
@@ -132,7 +133,7 @@ class Streams:
     async def _write(
         self, stream: GrpcStream, link: Link, first: tuple[bytes, ...]
     ) -> None:
-        """All that is sent: gRPC takes one write at a time."""
+        """Write all that is sent: gRPC takes one write at a time."""
         for data in first:
             await stream.write(data)
         number = 0

@@ -14,7 +14,7 @@ back as another process: whoever holds its key could have said so in its place.
 
 Limits. A neighbour may be faulty or hostile, so nothing that it does is free. It may
 start all nodes again a few times and then once in a deadline; if no further layer
-begins meanwhile, it is given up. Signs of life and repeated letters beyond their number
+begins meanwhile, it is given up. Heartbeats and repeated letters beyond their number
 are read slowly. What it says of itself is a number, a name of the plan, or one of a few
 reasons; no text of its own is ever shown.
 """
@@ -61,9 +61,9 @@ from dssfn.transports.reasons import Reason
 
 log = logging.getLogger("dssfn.node")
 
-BEATS = 4  # signs of life within the deadline
+BEATS = 4  # heartbeats within the deadline
 SILENCE = 0.75  # of the deadline; a stream that is silent for longer is dead
-SLOWEST_LINE = 125_000  # bytes in a second; signs of life wait behind long letters
+SLOWEST_LINE = 125_000  # bytes in a second; heartbeats wait behind long letters
 CHATTER = 64  # envelopes at once that are no new letter; then 32 in every deadline
 COMPLAINTS = 20  # deadlines between two lines about the same wait, at the most
 
@@ -83,9 +83,11 @@ class Switchboard:
     Parameters
     ----------
     name : str
-        This node's.
+        This node's name.
     neighbours : sequence of Neighbour
+        The neighbours, with an address where this end dials.
     terms : Terms
+        What both ends of a link must agree on.
     deadline : float
         The round deadline in seconds.
     """
@@ -169,7 +171,7 @@ class Switchboard:
                 )
 
     def accounts(self) -> dict[str, tuple[Account, bool]]:
-        """What every link has carried, and whether it is up."""
+        """Return what every link has carried, and whether it is up."""
         with self._changed:
             return {
                 link.name: (link.account, link.stream is not None)
@@ -221,7 +223,7 @@ class Switchboard:
             self._changed.wait(self.deadline / (2 * BEATS))
 
     def _take(self, link: Link, tag: Tag, now: float) -> Array | None:
-        """A link's next letter; another letter is an error if it stays."""
+        """Return a link's next letter; another letter is an error if it stays."""
         try:
             values = link.take(tag, self.epoch)
         except ProtocolError as exc:
@@ -269,7 +271,7 @@ class Switchboard:
         self._failure = PeerTimeout(text)
 
     def farewell(self, reason: Reason) -> bytes:
-        """The last words to all neighbours."""
+        """Return the last words to all neighbours."""
         goodbye = pb.Goodbye(
             reason=pb.Goodbye.Reason.Value(reason.name),
             waiting_for=self._given_up if reason is Reason.GAVE_UP else (),
@@ -279,7 +281,7 @@ class Switchboard:
     # For the streams' thread.
 
     def hello(self, name: str) -> bytes:
-        """The first words to a neighbour."""
+        """Return the first words to a neighbour."""
         with self._changed:
             agreeing = self._plans.agreeing()
             return self._greetings.say(self._by_name[name], agreeing)
@@ -336,7 +338,7 @@ class Switchboard:
     def receive(self, link: Link, stream: Stream, data: bytes) -> float | None:
         """Take what came over a link.
 
-        Returns how many seconds to wait before more is read, 0 unless it is a flood;
+        Return how many seconds to wait before more is read: 0 unless it is a flood, and
         None after the last words.
         """
         envelope = decode(data)
@@ -381,11 +383,11 @@ class Switchboard:
             self._plans.agrees(link.name, status.agreeing)
 
     def _members(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Those of some names that the plan knows: no other text is ever shown."""
+        """Return those names that the plan knows: no other text is ever shown."""
         return tuple(name for name in names if name in self._terms.members)[:8]
 
     def next_letter(self, link: Link, number: int) -> Letter | None:
-        """The first letter after a number that must be sent."""
+        """Return the first letter after a number that must be sent."""
         with self._changed:
             found = link.after(number)
             if found:
@@ -393,7 +395,7 @@ class Switchboard:
             return found
 
     def status(self, link: Link) -> bytes:
-        """A sign of life."""
+        """Return a heartbeat."""
         with self._changed:
             status = pb.Status(
                 received=link.n_received,
@@ -405,14 +407,14 @@ class Switchboard:
         return bytes(pb.Envelope(status=status).SerializeToString())
 
     def is_silent(self, link: Link) -> bool:
-        """Whether nothing was heard for too long; a letter may be on its way."""
+        """Return whether nothing was heard for too long; a letter may be on its way."""
         with self._changed:
             letter = ITEM * math.prod(self.at.shape) / SLOWEST_LINE
             silence = SILENCE * self.deadline + letter
             return not link.is_alive(time.monotonic(), silence)
 
     def ended(self, link: Link, stream: Stream, why: str) -> None:
-        """A stream is no more."""
+        """Note that a stream has ended."""
         with self._changed:
             if not link.detach(stream, time.monotonic(), steady=self.deadline):
                 return

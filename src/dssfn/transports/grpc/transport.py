@@ -26,12 +26,13 @@ class GrpcTransport(Switchboard):
     Parameters
     ----------
     name : str
-        This node's.
+        This node's name.
     neighbours : sequence of Neighbour
         Those with an address are dialled, the others dial.
     terms : Terms
         What both ends of a link must agree on.
     credentials : Credentials
+        Certificate and key of this node, and the authorities that it trusts.
     listen : str, optional
         Address to open, as "0.0.0.0:7400"; port 0 for any free one.
     deadline : float
@@ -83,7 +84,7 @@ class GrpcTransport(Switchboard):
         Parameters
         ----------
         reason : Reason
-            All that the others are told.
+            The reason, which is all that the others are told.
         """
         if self._thread.is_alive():
             self.is_leaving = True

@@ -6,7 +6,7 @@ import os
 
 import grpc.aio
 
-# Of a neighbour that this node dials.
+# Errors of a neighbour that this node dials.
 DIALLING = {
     "CERTIFICATE_VERIFY_FAILED": "its certificate is not one that this node's "
     "`authorities` file vouches for, or is out of date",
@@ -19,7 +19,7 @@ DIALLING = {
     "port, or a proxy?",
     "handshake": "what answers there does not speak TLS as a node does",
 }
-# Of somebody who dials this node; gRPC does not tell who it was.
+# Errors of somebody who dials this node; gRPC does not tell who it was.
 ANSWERING = {
     "unable to get local issuer certificate": "it is signed by no authority in this "
     "node's `authorities` file. If a neighbour stays away, compare that file with its "
@@ -36,7 +36,7 @@ ANSWERING = {
 
 
 def likely_cause(text: str, causes: dict[str, str]) -> tuple[str, str]:
-    """The first sign that is found in an error's text, and what it means.
+    """Return the first sign that is found in an error's text, and what it means.
 
     Both are empty if none is found.
 
@@ -48,7 +48,7 @@ def likely_cause(text: str, causes: dict[str, str]) -> tuple[str, str]:
 
 
 def in_own_words(exc: BaseException) -> str:
-    """What happened, in words of this node: those of the other end are not shown."""
+    """Return what happened in this node's words: the other end's are not shown."""
     if isinstance(exc, grpc.aio.AioRpcError):
         return f"its stream ended ({exc.code().name.lower()})"
     if isinstance(exc, ConnectionError) and exc.errno:

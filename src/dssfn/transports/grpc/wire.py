@@ -1,4 +1,4 @@
-"""Bytes of an envelope to checked values, and back.
+"""Envelopes as bytes, and their checked values.
 
 Whatever a neighbour sends is checked here before anything else sees it.
 """
@@ -43,16 +43,16 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What a frame of this training may hold.
+    """The limits of a frame of this training.
 
     Parameters
     ----------
     run : int
-        Of the plan.
+        The number of the training, derived from the plan.
     largest : int
         How many numbers a letter may have.
     n_layers : int
-        L of the plan.
+        The number of hidden layers, L of the plan.
     """
 
     run: int
@@ -61,7 +61,7 @@ class Rules:
 
     @property
     def most_bytes(self) -> int:
-        """Of an envelope with the largest letter."""
+        """The most bytes of an envelope, which is one with the largest letter."""
         return self.largest * ITEM + OVERHEAD
 
 
@@ -74,7 +74,7 @@ def encode_frame(
     values: Array,
     restarted: str = "",
 ) -> bytes:
-    """An envelope with a letter."""
+    """Return an envelope with a letter, as bytes."""
     data = np.asarray(values, dtype=DTYPE).tobytes()
     frame = pb.Frame(
         number=number,
@@ -94,7 +94,7 @@ def encode_frame(
 
 
 def decode(data: bytes) -> pb.Envelope:
-    """An envelope with some content."""
+    """Return an envelope with some content."""
     try:
         envelope: pb.Envelope = pb.Envelope.FromString(data)
     except DecodeError as exc:
@@ -105,7 +105,7 @@ def decode(data: bytes) -> pb.Envelope:
 
 
 def check_frame(frame: pb.Frame, rules: Rules) -> Frame:
-    """A frame whose every field is as it must be."""
+    """Return a frame whose every field is as it must be."""
     _demand(frame.run == rules.run, "run", f"{rules.run:x}", f"{frame.run:x}")
     _demand(frame.dtype == DTYPE, "dtype", DTYPE, repr(frame.dtype[:16]))
     _demand(frame.layer <= rules.n_layers + 1, "layer", rules.n_layers, frame.layer)
@@ -133,14 +133,14 @@ def check_frame(frame: pb.Frame, rules: Rules) -> Frame:
 
 
 def check_reason(goodbye: pb.Goodbye) -> Reason:
-    """Why a neighbour leaves; a later version may know more reasons than this one."""
+    """Return why a neighbour leaves; later versions may know more reasons."""
     if goodbye.reason not in pb.Goodbye.Reason.values():
         return Reason.UNKNOWN
     return Reason[pb.Goodbye.Reason.Name(goodbye.reason)]
 
 
 def excerpt(text: str) -> str:
-    """Somebody's words, for a log: not too long, and in one line."""
+    """Return somebody's words for a log: not too long, and in one line."""
     shown = text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + ".."
     return printable(shown)
 
