@@ -22,7 +22,7 @@ from dssfn.transports import Transport
 
 log = logging.getLogger("dssfn.node")
 
-AGREEMENT = -2  # the layer number of what is said here
+AGREEMENT = -2  # the layer number of the letters sent here
 LAYERS, BITS, SPREAD, MEAN = range(4)  # what it is about, in the place of a step
 # Processors of different kinds round differently, and 20 layers carry that on. Layers
 # of another training differ by far more.
@@ -31,14 +31,14 @@ LARGEST_ROUNDING = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
-    """All nodes, as one of them speaks to them."""
+    """All nodes, as one of them exchanges letters with the others."""
 
     node: NodeId
     topology: Topology
     transport: Transport
 
     def common_start(self, *lines: Progress | None) -> Progress | None:
-        """The progress that all nodes have in common; None for the very beginning.
+        """Return the progress that all nodes have in common; None for the very start.
 
         Parameters
         ----------
@@ -56,11 +56,11 @@ class Assembly:
             start = self.reconcile(shared)
             if start is not None:
                 return start
-        log.warning("nodes hold layers of different trainings: starting anew")
+        log.warning("nodes hold layers of different trainings: starting from scratch")
         return None
 
     def reconcile(self, progress: Progress) -> Progress | None:
-        """The same numbers on all nodes; None if they are not of one training.
+        """Return the same numbers on all nodes; None if they are not of one training.
 
         They are the same as they stand, or they are averaged because machines have
         rounded differently.
@@ -85,7 +85,7 @@ class Assembly:
         return progress.with_flat(mean[self.node])
 
     def _lowest(self, values: Array, about: int) -> Array:
-        """The lowest of all nodes' values, each for itself."""
+        """Return the lowest of all nodes' values, element by element."""
         mine, lowest = {self.node: values}, Lowest(self.topology)
         found = run_over(self.transport, lowest, mine, layer=AGREEMENT, step=about)
         return found[self.node]
@@ -93,7 +93,7 @@ class Assembly:
 
 @dataclass(frozen=True, slots=True)
 class Lowest:
-    """All nodes learn the lowest of their values, by telling all neighbours.
+    """A way for all nodes to learn the lowest of their values, from neighbours.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class Lowest:
 
     @property
     def n_rounds(self) -> int:
-        """Rounds until every node has heard of every other."""
+        """The number of rounds until every node has heard of every other."""
         return self.topology.diameter
 
     def rounds(self, node: NodeId, value: Array, step: int) -> Rounds:

@@ -2,7 +2,7 @@
 
 Written after every layer, whole or not at all, and verified when read.
 
-How this works. When nodes go back together, the layers that they solve anew are saved
+How this works. When nodes go back together, the layers that they solve again are saved
 as the checkpoint, and the one that had more layers is set aside until it is overtaken.
 So one member that claims to have lost everything, and leaves, destroys nobody's work.
 """
@@ -35,7 +35,7 @@ VERSION = 1
 
 class _Header(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     version: int
-    belongs_to: dict[str, str | int]  # plan and data, as `Checkpoints` was told
+    belongs_to: dict[str, str | int]  # plan and data, as given to `Checkpoints`
     iterations: tuple[int, ...]
     records: tuple[LayerRecord, ...]
     content: str  # digest of the tensors
@@ -43,7 +43,7 @@ class _Header(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What a node has saved of its training.
+    """The layers that a node has saved of its training.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Saved:
     latest : Progress, optional
         The layers that were saved last, which may be fewer.
     records : tuple of LayerRecord
-        Of the furthest layers.
+        The records of the furthest layers.
     """
 
     furthest: Progress | None = None
@@ -62,7 +62,7 @@ class Saved:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoints:
-    """Where one node keeps its checkpoint.
+    """The place where one node keeps its checkpoint.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Checkpoints:
 
     @property
     def aside(self) -> Path:
-        """Where a checkpoint with more layers is kept until it is overtaken."""
+        """The path of a checkpoint with more layers, kept until it is overtaken."""
         return self.path.with_name(f"{self.path.name}.furthest")
 
     def save(self, progress: Progress, records: tuple[LayerRecord, ...]) -> None:
@@ -101,7 +101,7 @@ class Checkpoints:
             self.aside.unlink(missing_ok=True)
 
     def load(self, plan: Plan) -> Saved:
-        """All that was saved and can be used.
+        """Return all that was saved and can be used.
 
         Raises
         ------
@@ -130,20 +130,20 @@ class Checkpoints:
         try:
             header, progress = _decode(data, plan)
         except (ValueError, KeyError, SafetensorError, msgspec.MsgspecError) as exc:
-            log.warning("%s cannot be used (%s): starting anew", path, exc)
+            log.warning("%s cannot be used (%s): starting from scratch", path, exc)
             return None, ()
         for what, value in self.belongs_to.items():
             if header.belongs_to.get(what) != value:
                 raise PlanError(
                     f"`{path}` belongs to another training: {what} was "
                     f"{header.belongs_to.get(what)} and is {value}. Remove it or "
-                    "choose another `out` folder to start anew."
+                    "choose another `out` folder to start from scratch."
                 )
         return progress, header.records
 
 
 def _n_solved(path: Path) -> int:
-    """How many layers a checkpoint says it has; 0 if there is none that can be used."""
+    """Return how many layers a usable checkpoint has; 0 if there is none."""
     try:
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
@@ -185,7 +185,7 @@ def _decode(data: bytes, plan: Plan) -> tuple[_Header, Progress]:
 
 
 def fingerprint(progress: Progress | None) -> int:
-    """48 bits of a digest: a whole number that a float64 holds exactly."""
+    """Return 48 bits of a digest: a whole number that a float64 holds exactly."""
     if progress is None:
         return 0
     return int(_digest(_tensors(progress))[:12], 16)

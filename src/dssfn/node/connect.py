@@ -24,7 +24,7 @@ RIDERS = 16  # numbers that may ride along with a layer's first message: four do
 def neighbours_of(
     node: NodeId, federation: Federation, addresses: dict[str, str]
 ) -> list[Neighbour]:
-    """The neighbours of a node, with an address where this end dials.
+    """Return the neighbours of a node, with an address where this end dials.
 
     Of two nodes with an address in the plan, the later one dials. One without an
     address has no open port, and dials. `addresses` take the place of the plan's.
@@ -77,7 +77,7 @@ def connect(
 
 
 def largest_letter(plan: Plan) -> int:
-    """How many numbers the largest letter of a training has."""
+    """Return how many numbers the largest letter of a training has."""
     Q = plan.n_outputs
     units = [plan.inputs_of(layer) for layer in range(plan.n_layers + 1)]
     whole_model = Q * sum(units) + 2 * plan.n_features

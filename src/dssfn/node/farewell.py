@@ -43,7 +43,7 @@ KINDS: tuple[tuple[type[BaseException], Reason], ...] = (
 
 
 def reason_of(exc: BaseException) -> Reason:
-    """The kind of an error, which is all that other nodes learn of it.
+    """Return the kind of an error, which is all that other nodes learn of it.
 
     >>> reason_of(DataError("`age` must be a number, got 'unknown'.")).name
     'DATA'
@@ -54,7 +54,7 @@ def reason_of(exc: BaseException) -> Reason:
 
 @contextmanager
 def farewell(training: NodeTraining, node: Path) -> Iterator[None]:
-    """Leave the others with a reason, and the operator with the way to go on."""
+    """Tell the others the reason if a training fails, and the operator how to go on."""
     try:
         yield
     except BaseException as exc:

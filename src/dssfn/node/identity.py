@@ -1,4 +1,4 @@
-"""A node's own identity: its certificate, its key, and whom it trusts.
+"""A node's own identity: its certificate, its key, and the authorities it trusts.
 
 `read_identity` finds out before anything starts what TLS would only hint at in the
 middle of a handshake.
@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who a node is, verified.
+    """A node's verified name, certificate and key.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Identity:
     key_pem : bytes
         Its key; never shown when this object is printed.
     authorities_pem : bytes
-        The certificates of those who may vouch for other nodes.
+        The certificates of the authorities that may vouch for other nodes.
     expires : datetime
         When the certificate ends, in UTC.
     """
@@ -90,7 +90,7 @@ def read_identity(
 
 
 def read_pem(path: str | Path, what: str) -> bytes:
-    """The content of a PEM file; `what` says what it must be."""
+    """Return the content of a PEM file; `what` says what it must be."""
     try:
         return Path(path).read_bytes()
     except OSError as exc:

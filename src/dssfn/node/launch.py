@@ -51,16 +51,14 @@ log = logging.getLogger("dssfn.node")
 
 
 def launch(node: Path, *, fresh: bool = False) -> tuple[Path, Result]:
-    """Train one node with the others.
-
-    Returns the folder `out` and what `result.json` there holds.
+    """Train one node with the others, and return its folder `out` and its result.
 
     Parameters
     ----------
     node : Path
         The node's file.
     fresh : bool
-        Forget the checkpoint.
+        Whether to forget the checkpoint and start from scratch.
     """
     start = time.perf_counter()
     spec, federation = load_node(node)
@@ -111,7 +109,7 @@ def launch(node: Path, *, fresh: bool = False) -> tuple[Path, Result]:
 
 
 def warn_of_few(n_samples: int) -> None:
-    """Say in the log what few samples mean."""
+    """Log what few samples mean for privacy."""
     if warning := few_samples(n_samples):
         log.warning("%s", warning)
 
@@ -124,9 +122,9 @@ def _belongs_to(federation: Federation, samples: Samples) -> dict[str, str | int
 
 
 class _OneLine(logging.Formatter):
-    """A line is a line: no escape codes, and no line breaks that would forge another.
+    """A log format without escape codes or line breaks that would forge another line.
 
-    Whatever is logged, be it a name on a certificate, a label or an error's text.
+    That holds for all that is logged: names on certificates, labels, error texts.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -135,7 +133,7 @@ class _OneLine(logging.Formatter):
 
 @contextmanager
 def _logging(path: Path) -> Iterator[None]:
-    """Lines on standard error and in a file that only its owner can read."""
+    """Log to standard error and to a file that only its owner can read."""
     shown = logging.StreamHandler(sys.stderr)
     shown.setFormatter(_OneLine("%(asctime)s %(message)s", "%H:%M:%S"))
     shown.setLevel(logging.INFO)

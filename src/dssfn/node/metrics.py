@@ -20,7 +20,7 @@ except ImportError as exc:  # pragma: no cover
 
 
 class _Collector:
-    """Reads the training when it is asked, so that nothing is counted twice."""
+    """A collector that reads the training when asked, so that nothing counts twice."""
 
     def __init__(self, training: NodeTraining) -> None:
         self._training = training
@@ -61,7 +61,7 @@ class _Collector:
 
 @contextmanager
 def serve_metrics(training: NodeTraining, address: str) -> Iterator[None]:
-    """Answer GET /metrics as long as this lasts."""
+    """Answer GET /metrics until the context ends."""
     host, port = split_address(address)
     registry = CollectorRegistry()
     registry.register(_Collector(training))

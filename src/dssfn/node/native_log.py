@@ -1,4 +1,4 @@
-"""What native code writes to standard error, as lines of the log.
+"""Lines that native code writes to standard error, as lines of the log.
 
 gRPC's core turns strangers away before Python hears of them, and says so on file
 descriptor 2 alone.

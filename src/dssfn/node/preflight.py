@@ -1,4 +1,4 @@
-"""All that can be found wrong before a training starts is found here."""
+"""The checks before a training starts, which find all errors that can be found then."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MOST_CLASSES_SHOWN = 12
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check found: `is_good` is None where a person, or time, must tell."""
+    """The result of a check: `is_good` is None where a person, or time, must tell."""
 
     what: str
     is_good: bool | None
@@ -43,12 +43,12 @@ class Finding:
 
 
 def identity_of(spec: NodeSpec) -> Identity:
-    """The node's verified certificate and key."""
+    """Return the node's verified certificate and key."""
     return read_identity(spec.certificate, spec.key, spec.authorities, spec.name)
 
 
 def samples_of(spec: NodeSpec, plan: Plan) -> FileSamples:
-    """The node's data, which must have the plan's features and classes."""
+    """Return the node's data, which must have the plan's features and classes."""
     memory = bytes_of(spec.memory) if spec.memory else None
     samples = FileSamples.of_plan(spec.data, spec.target, plan, memory=memory)
     if samples.n_samples < 1:
@@ -57,7 +57,7 @@ def samples_of(spec: NodeSpec, plan: Plan) -> FileSamples:
 
 
 def few_samples(n_samples: int) -> str | None:
-    """What to say of a node with very few samples; None where they are enough."""
+    """Return a warning about a node with very few samples; None if they are enough."""
     if n_samples >= FEW:
         return None
     if n_samples == 1:
@@ -69,7 +69,7 @@ def few_samples(n_samples: int) -> str | None:
 
 
 def class_counts(samples: FileSamples) -> NDArray[np.intp]:
-    """How many samples each class of the plan has, from reading all as training does.
+    """Return how many samples each class of the plan has, from reading all samples.
 
     Every value of every feature and every label is checked on the way.
     """
@@ -107,7 +107,7 @@ def _examine_data(spec: NodeSpec, plan: Plan) -> Iterator[Finding]:
 
 
 def prepare_out(spec: NodeSpec, plan: Plan) -> Path:
-    """The folder for model, log and checkpoint, with enough room in it."""
+    """Return the folder for model, log and checkpoint, with enough room in it."""
     folder = Path(spec.out)
     units = sum(plan.inputs_of(layer) for layer in range(plan.n_layers + 1))
     needed = 4 * 8 * (plan.n_outputs * units + 2 * plan.n_features) + 2**20
@@ -122,7 +122,7 @@ def prepare_out(spec: NodeSpec, plan: Plan) -> Path:
 
 
 def examine(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
-    """Everything that must be right before `run`, one finding after the other."""
+    """Check everything that must be right before `run`, and yield each finding."""
     plan, _ = settled(federation)
 
     def plan_of() -> str:
@@ -163,7 +163,7 @@ def _finding(what: str, check: Callable[[], str]) -> Finding:
 
 
 def check_port(listen: str) -> None:
-    """Whether a node can listen there: nobody else does, and the address is here."""
+    """Check that a node can listen there: nobody else does, and the address is here."""
     host, port = split_address(listen)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as trial:
@@ -198,7 +198,7 @@ def _reach_all(
 
 
 def reach(spec: NodeSpec, identity: Identity, name: str, address: str) -> Finding:
-    """Whether this node and a neighbour that is running accept each other.
+    """Check whether this node and a neighbour that is running accept each other.
 
     The neighbour's certificate is judged by the same code as when the node runs.
     """

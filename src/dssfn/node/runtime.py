@@ -37,7 +37,10 @@ WAIT_WHEN_COMPLETE = 2
 
 
 def settled(federation: Federation) -> tuple[Plan, Averaging]:
-    """The plan with nothing left open. All nodes should hold equal bits: a tree."""
+    """Return the plan with nothing left open, and its averaging scheme.
+
+    A scheme that is left open becomes a tree, which gives all nodes equal bits.
+    """
     plan = federation.training
     if plan.consensus == "auto" and plan.n_rounds is None:
         plan = plan.replace(consensus="tree")
@@ -51,19 +54,25 @@ class NodeTraining:
     Parameters
     ----------
     node : int
+        The number of this node.
     topology : Topology
+        The graph of all nodes.
     plan : Plan
-        With nothing left open, as `settled` gives it.
+        The plan with nothing left open, as `settled` returns it.
     averaging : Averaging
+        The averaging scheme.
     samples : Samples
+        This node's data.
     transport : ResilientTransport
+        Carries letters to the neighbours.
     checkpoints : Checkpoints
+        Where the progress is saved.
     memory, n_threads : int
-        See `train_node`.
+        Bytes and threads that this node may use; see `train_node`.
     on_layer : callable
-        Called after every layer with how the network stands.
+        Called after every layer with its record.
     start_deadline : float, optional
-        Seconds to wait at the start until all nodes have met; without end by default.
+        Seconds to wait at the start until all nodes have met; by default without end.
     """
 
     node: NodeId
@@ -110,7 +119,7 @@ class NodeTraining:
         return solved == self.plan.n_layers + 1
 
     def _attempt(self) -> Network:
-        """One walk from the last common layer to the end."""
+        """Train from the last common layer to the end."""
         all_nodes = Assembly(self.node, self.topology, self.transport)
         start = all_nodes.common_start(self.furthest, self.progress)
         self.progress = start

@@ -1,4 +1,4 @@
-"""NodeSpec: one node's own file. Who it is, where its data and its keys lie.
+"""NodeSpec: one node's own file. Who it is, and where its data and keys are.
 
 Paths are relative to the folder of the file.
 """
@@ -32,7 +32,7 @@ class NodeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     plan : str
         The plan file, the same on all nodes.
     data : str
-        CSV, TSV, Parquet or NPZ; read in chunks.
+        The data file: CSV, TSV, Parquet or NPZ, read in chunks.
     target : str, optional
         The column of labels; `y` for NPZ.
     out : str
@@ -45,13 +45,13 @@ class NodeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     peers : dict, optional
         Addresses of other nodes where they differ from the plan's.
     memory : str, optional
-        As in "2GB".
+        The most memory to use, as in "2GB".
     threads : int, optional
-        By default as many as there are cores.
+        How many threads to use; by default as many as there are cores.
     metrics : str, optional
         Address and port on which to serve metrics; left out, there are none.
     start_deadline : float, optional
-        Seconds to wait at the start until all nodes have met; left out, without end.
+        Seconds to wait at the start until all nodes have met; by default without end.
     """
 
     name: str
@@ -83,7 +83,7 @@ class NodeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 def load_node(path: str | Path) -> tuple[NodeSpec, Federation]:
-    """Read a node's file, with its paths made whole, and the plan that it names.
+    """Read a node's file, its paths made absolute, and the plan that it names.
 
     A folder stands for the `node.toml` in it.
     """

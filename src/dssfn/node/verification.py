@@ -1,6 +1,6 @@
 """The rules that a node's certificate must keep, one function each.
 
-Every one of them takes the file's name along, for its message. Other modules import
+Each of them takes the file's name for its error message. Other modules import
 this one before the package cryptography, so that a missing package is reported here.
 """
 
@@ -47,7 +47,7 @@ _log = logging.getLogger(__name__)
 
 
 def certificates_in(path: str | Path, pem: bytes) -> list[x509.Certificate]:
-    """All certificates of a PEM file; there must be one at least."""
+    """Return all certificates of a PEM file; there must be one at least."""
     try:
         return x509.load_pem_x509_certificates(pem)
     except ValueError as exc:
@@ -58,14 +58,14 @@ def certificates_in(path: str | Path, pem: bytes) -> list[x509.Certificate]:
 
 
 def what_came(pem: bytes, wanted: str, tool: str) -> str:
-    """What a file holds that does not hold what it should, and what to do.
+    """Return what a file holds instead of what it should, and what to do.
 
     Parameters
     ----------
     pem : bytes
         The file's content.
     wanted : str
-        As a line of PEM calls it.
+        The kind of content, as a line of PEM calls it.
     tool : str
         The command of openssl that reads it.
     """
@@ -88,7 +88,7 @@ def check_pair(
     key_pem: bytes,
     key: str | Path,
 ) -> None:
-    """The key must be of a kind that TLS takes, and the first certificate's own."""
+    """Check that the key is of a kind that TLS takes and fits the first certificate."""
     public = public_key_of(key_pem, key)
     owners = [_public_key(one) == public for one in chain]
     if owners[0]:
@@ -112,7 +112,7 @@ def _public_key(certificate: x509.Certificate) -> object:
 
 
 def public_key_of(pem: bytes, path: str | Path) -> PublicKey:
-    """The public half of a private key, which must be of a kind that TLS takes."""
+    """Return the public half of a private key, which must be of a kind TLS takes."""
     try:
         key = serialization.load_pem_private_key(pem, password=None)
     except TypeError as exc:
@@ -131,7 +131,7 @@ def public_key_of(pem: bytes, path: str | Path) -> PublicKey:
 
 
 def checked_kind(key: object, what: str) -> PublicKey:
-    """A public key, which must be of a kind that TLS takes."""
+    """Return a public key, which must be of a kind that TLS takes."""
     if isinstance(key, ec.EllipticCurvePublicKey) and isinstance(key.curve, _CURVES):
         return key
     if isinstance(key, rsa.RSAPublicKey) and key.key_size >= _LEAST_RSA_BITS:
@@ -145,7 +145,7 @@ def checked_kind(key: object, what: str) -> PublicKey:
 
 
 def check_name(own: x509.Certificate, path: str | Path, name: str) -> None:
-    """The certificate must carry the node's name as a DNS name, and none odd."""
+    """Check that the certificate has the node's name as a DNS name, and none odd."""
     names = names_in(own, f"The certificate `{path}`")
     if name not in names:
         raise IdentityError(
@@ -157,7 +157,7 @@ def check_name(own: x509.Certificate, path: str | Path, name: str) -> None:
 
 
 def check_dates(own: x509.Certificate, path: str | Path) -> None:
-    """The certificate must be valid today; a near end is only warned of."""
+    """Check that the certificate is valid today, and warn if it ends soon."""
     now = datetime.now(UTC)
     start, end = own.not_valid_before_utc, own.not_valid_after_utc
     if now > end:
@@ -178,7 +178,7 @@ def check_dates(own: x509.Certificate, path: str | Path) -> None:
 
 
 def check_uses(own: x509.Certificate, path: str | Path) -> None:
-    """A node both calls and answers."""
+    """Check that the certificate is for both ends: a node both calls and answers."""
     missing = []
     uses = _extension(own, x509.ExtendedKeyUsage, path)
     if uses is not None and ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE not in uses:
@@ -200,7 +200,7 @@ def check_signers(
     roots: Sequence[x509.Certificate],
     authorities: str | Path,
 ) -> None:
-    """A way must lead from the node's certificate up to one of the authorities."""
+    """Check that a chain leads from the certificate up to one of the authorities."""
     reached, doubts = [chain[0]], ""
     for current in reached:  # grows while it is walked
         for signer in (*roots, *chain[1:]):
@@ -233,7 +233,7 @@ def _signed(certificate: x509.Certificate, signer: x509.Certificate) -> bool:
 
 
 def is_authority(certificate: x509.Certificate) -> bool:
-    """Whether a certificate says that its owner may sign others."""
+    """Return whether a certificate says that its owner may sign others."""
     try:
         found = certificate.extensions.get_extension_for_class(x509.BasicConstraints)
     except (x509.ExtensionNotFound, x509.DuplicateExtension, ValueError):
@@ -242,7 +242,7 @@ def is_authority(certificate: x509.Certificate) -> bool:
 
 
 def _fault(signer: x509.Certificate) -> str:
-    """Why a signer's word counts for nothing; empty if it counts."""
+    """Return why a signer does not count; empty if it does."""
     if not is_authority(signer):
         return "has signed it, but is no authority (basicConstraints)"
     now = datetime.now(UTC)
@@ -265,7 +265,7 @@ def _extension(
     except UNREADABLE as exc:
         raise IdentityError(
             f"The certificate `{path}` must follow X.509, but its extensions do not: "
-            f"{exc}. Have it made anew."
+            f"{exc}. Have it reissued."
         ) from exc
 
 
@@ -278,5 +278,5 @@ def _issuer(certificate: x509.Certificate) -> str:
 
 
 def day(moment: datetime) -> str:
-    """A moment as messages say it."""
+    """Return a moment as messages show it."""
     return f"{moment:%Y-%m-%d %H:%M} UTC"
