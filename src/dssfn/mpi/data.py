@@ -23,7 +23,7 @@ def open_data(
     rank: int,
     memory: int | None,
 ) -> Run:
-    """What the nodes of a rank train on; of other nodes' files none is opened."""
+    """Return what a rank's nodes train on; no file of another node is opened."""
     if "{" in options.source:
         return _own_files(options, federation, hosts, rank, memory)
     plan = federation.training
@@ -66,7 +66,7 @@ def _own_files(
 def node_files(
     pattern: str, names: Sequence[str], hosts: Sequence[Sequence[NodeId]]
 ) -> list[str]:
-    """The file of every node.
+    """Return the file of every node.
 
     >>> node_files("{rank}/{node}.csv", ["a", "b", "c"], [[0], [1, 2]])
     ['0/a.csv', '1/b.csv', '1/c.csv']
@@ -91,7 +91,7 @@ def node_files(
 
 
 def column_names(run: Run) -> bytes:
-    """The columns of a rank's files, all alike; nothing if the plan names them."""
+    """Return the columns of a rank's files, all alike; none if the plan names them."""
     if run.plan.feature_names is not None:
         return b""
     found = {

@@ -36,12 +36,13 @@ def train_with_ranks(
     Parameters
     ----------
     run : Run
-        With the shards of this rank's nodes.
+        The training, with the shards of this rank's nodes.
     hosts : sequence of sequences
         The nodes of every rank.
     job : Job
+        All ranks of the MPI job.
     round_deadline : float
-        Seconds after which a rank that waits says for whom.
+        Seconds after which a waiting rank says whom it waits for.
     on_layer : callable, optional
         Called with every finished layer and its traffic.
     on_silence : callable
@@ -74,7 +75,7 @@ def _run_programs(
     on_layer: OnLayer | None,
     on_silence: Callable[[str], None],
 ) -> Simulation:
-    """The training as this rank sees it, with the networks of its own nodes."""
+    """Return the training as this rank sees it, with the networks of its own nodes."""
     start = time.perf_counter()
     topology, nodes = run.topology, hosts[job.rank]
     with warnings.catch_warnings():

@@ -29,7 +29,7 @@ _EXPECTED = (DssfnError, OSError, MemoryError)
 
 
 class AgreedEnd(SystemExit):
-    """All ranks end with this exit code, and each of them knows it."""
+    """The end of all ranks with this exit code, which each of them knows."""
 
 
 class Job:
@@ -46,12 +46,12 @@ class Job:
 
     @property
     def is_first(self) -> bool:
-        """Whether this is the rank that speaks for all."""
+        """Whether this rank speaks for all."""
         return self.rank == 0
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Ends all ranks if what is inside fails on some; each error is said once."""
+        """End all ranks if what is inside fails on some; print each error once."""
         error, code = "", 0
         try:
             yield
@@ -70,7 +70,7 @@ class Job:
         raise AgreedEnd(max(codes))
 
     def _gathered(self, record: NDArray[Any]) -> NDArray[Any]:
-        """The records of all ranks, one in a row."""
+        """Return the records of all ranks, one per row."""
         records = np.empty((self.n_ranks, len(record)), record.dtype)
         wait_for(self.comm.Iallgather(record, records))
         return records
@@ -98,7 +98,7 @@ class Job:
 
     @contextmanager
     def or_abort(self) -> Iterator[None]:
-        """Ends all ranks at once if this one fails: others may be waiting for it."""
+        """End all ranks at once if this one fails: others may be waiting for it."""
         try:
             yield
         except AgreedEnd:
@@ -120,7 +120,7 @@ class Job:
         raise AssertionError("an aborted rank must not go on")
 
     def n_cores(self) -> int:
-        """How many cores this rank may use beside those on the same machine."""
+        """Return how many cores this rank may use beside others on the same machine."""
         here = self.comm.Split_type(self._MPI.COMM_TYPE_SHARED)
         mine = np.zeros(os.cpu_count() or 1, np.uint8)
         mine[list(_allowed_cores())] = 1
@@ -132,11 +132,11 @@ class Job:
         return max(1, int(n_cores() / rivals))
 
     def total(self, count: int) -> int:
-        """The sum over all ranks."""
+        """Return the sum of a count over all ranks."""
         return int(self._gathered(np.array([count])).sum())
 
     def largest_spread(self, outputs: Sequence[Sequence[Array]]) -> float:
-        """Largest relative distance between two nodes' matrices of a layer.
+        """Return the largest relative distance between two nodes' matrices of a layer.
 
         Parameters
         ----------

@@ -35,14 +35,14 @@ _LABEL = "CERTIFICATE REQUEST"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a node asks for.
+    """The content of a node's request.
 
     Parameters
     ----------
     public_key : PublicKey
-        Of the key that the node holds, as it has proved.
+        The public half of the key that the node holds, as it has proved.
     names : tuple of str
-        All names that it would like to have, as they stand there.
+        All names that it would like to have, as they are written there.
     wishes : tuple of str
         What else it would like to have, in words.
     """
@@ -52,13 +52,13 @@ class Request:
     wishes: tuple[str, ...]
 
     def beyond(self, name: str) -> list[str]:
-        """All that it asks for and a certificate for this name alone does not give."""
+        """Return all that it asks for beyond a certificate for this name alone."""
         others = dict.fromkeys(one for one in self.names if one != name)
         return [f"the name {other!r}" for other in others] + list(self.wishes)
 
 
 def fingerprint(public_key: PublicKey) -> str:
-    """A digest by which people can compare a key at two places."""
+    """Return a digest by which people can compare a key at two places."""
     der = public_key.public_bytes(
         serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
     )
@@ -66,7 +66,7 @@ def fingerprint(public_key: PublicKey) -> str:
 
 
 def in_groups(digits: str) -> str:
-    """A fingerprint that can be read out.
+    """Return a fingerprint in groups of digits that can be read out.
 
     >>> in_groups("0123456789ab")
     '0123 4567 89ab'
@@ -117,7 +117,7 @@ def write_request(name: str, folder: str | Path) -> NewRequest:
 
 
 def _write_new(path: Path, content: bytes) -> None:
-    """Write a file for its owner alone; it must not be there yet."""
+    """Write a new file that its owner alone can read; it must not exist yet."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
         file.write(content)
@@ -126,7 +126,7 @@ def _write_new(path: Path, content: bytes) -> None:
 
 
 def _request(name: str, key: ec.EllipticCurvePrivateKey) -> bytes:
-    """For any authority, also one that takes the names from the request."""
+    """Return a request for any authority, also one that takes names from requests."""
     builder = (
         x509.CertificateSigningRequestBuilder()
         .subject_name(subject_of(name))
@@ -200,7 +200,7 @@ def _names(extension: x509.ExtensionType) -> list[str]:
 
 
 def _wishes(extension: x509.ExtensionType) -> Iterator[str]:
-    """What an extension asks for that no node needs, in words."""
+    """Yield what an extension asks for that no node needs, in words."""
     if isinstance(extension, x509.BasicConstraints):
         if extension.ca:
             yield "to be an authority (CA:TRUE)"

@@ -44,8 +44,9 @@ def write_federation(
     folder : str or Path
         A new or an empty folder.
     federation : Federation
+        The plan.
     left_open : collection of {"classes", "feature_names"}
-        What the plan leaves to be filled in.
+        The settings that the plan leaves to be filled in.
     data, target : str, optional
         The data file and the column of labels that the nodes' files name.
     days : int
@@ -79,13 +80,13 @@ def write_federation(
 
 
 def authority_files(folder: Path) -> tuple[Path, Path]:
-    """Certificate and key of a federation's own authority."""
+    """Return the paths of certificate and key of a federation's own authority."""
     own = folder / AUTHORITY_FOLDER
     return own / AUTHORITY_FILE, own / AUTHORITY_KEY_FILE
 
 
 def check_folder_name(what: str, name: str) -> None:
-    """A node's name becomes the name of its folder."""
+    """Check that a node's name can be the name of its folder."""
     check_node_name(what, name)
     if name in (AUTHORITY_FOLDER, PLAN_FILE):
         raise PlanError(
@@ -96,7 +97,7 @@ def check_folder_name(what: str, name: str) -> None:
 
 @contextmanager
 def _new_folder(path: Path) -> Iterator[Path]:
-    """A folder to fill, which then appears under its name, or not at all."""
+    """Provide a folder to fill, which then appears under its name, or not at all."""
     _check_free(path)
     with no_empty_folders(path.parent):
         try:

@@ -48,6 +48,7 @@ class Renewal:
     certificate, key : Path
         The new files.
     expires : datetime
+        When the new certificate ends.
     kept : list of Path
         The old certificate and key, under new names.
     """
@@ -66,7 +67,7 @@ def renew_certificate(
     Parameters
     ----------
     folder : str or Path
-        As `write_federation` made it, with the authority's key.
+        The federation's folder, made by `write_federation`, with the authority's key.
     name : str
         A node of its plan.
     days : int
@@ -91,8 +92,9 @@ class SignedRequest:
     certificate, authorities : Path
         The files to send to the node.
     expires : datetime
+        When the certificate ends.
     fingerprint : str
-        Of the node's key.
+        The fingerprint of the node's key.
     not_given : list of str
         What the request asked for in vain, in words that can be printed.
     kept : list of Path
@@ -115,7 +117,7 @@ def sign_request(
     Parameters
     ----------
     folder : str or Path
-        As `write_federation` made it, with the authority's key.
+        The federation's folder, made by `write_federation`, with the authority's key.
     name : str
         A node of its plan. Whatever names the request asks for, the certificate has
         this one; a request of another node is the wrong file, and refused.
@@ -177,7 +179,7 @@ def _belongs(key: Path, public_key: PublicKey) -> bool:
 
 
 def _member(folder: Path, name: str) -> tuple[Path, Credential]:
-    """A node's folder, and the authority that signs for it."""
+    """Return a node's folder, and the authority that signs for it."""
     check_folder_name("`NAME`", name)
     names = _names(folder)
     if name not in names:
@@ -186,7 +188,7 @@ def _member(folder: Path, name: str) -> tuple[Path, Credential]:
 
 
 def _names(folder: Path) -> list[str]:
-    """The plan may still have places to fill in, so only its names are read."""
+    """Return the nodes' names alone: the plan may still have places to fill in."""
     nodes = read_toml(folder / PLAN_FILE, "plan").get("nodes")
     members = nodes if isinstance(nodes, list) else []
     names = [one.get("name") for one in members if isinstance(one, dict)]
@@ -206,7 +208,7 @@ def _kept(*files: Path) -> Iterator[list[Path]]:
 
 
 def _copies(*files: Path) -> dict[Path, Path]:
-    """Copies of the files that exist, with the first number that is free for all."""
+    """Copy the files that exist, under the first number that is free for all."""
     number = 1
     while any(_old(file, number).exists() for file in files):
         number += 1

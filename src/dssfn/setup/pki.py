@@ -1,4 +1,4 @@
-"""Certificates are made here: a small authority of one's own, and what it signs.
+"""A small certificate authority, and the certificates that it signs.
 
 A certificate binds a key to a node's name; whoever holds the key is that node. Nodes
 trust what one of their authorities has signed.
@@ -45,7 +45,7 @@ class Credential:
     key_pem: bytes = field(repr=False)
 
     def write(self, certificate: Path, key: Path) -> None:
-        """Put both into files; nobody but the owner can read the key's."""
+        """Write both to files; nobody but the owner can read the key's."""
         write_atomically(key, self.key_pem, private=True)
         write_atomically(certificate, self.certificate_pem)
 
@@ -56,14 +56,14 @@ class Credential:
 
 
 def expiry(certificate_pem: bytes) -> datetime:
-    """The end of a certificate's validity, in UTC."""
+    """Return the end of a certificate's validity, in UTC."""
     return x509.load_pem_x509_certificate(certificate_pem).not_valid_after_utc
 
 
 def make_authority(
     name: str, *, days: int = AUTHORITY_DAYS, now: datetime | None = None
 ) -> Credential:
-    """A new certificate authority, which signs itself.
+    """Return a new certificate authority, which signs itself.
 
     Parameters
     ----------
@@ -94,12 +94,12 @@ def issue(
     days: int = NODE_DAYS,
     now: datetime | None = None,
 ) -> Credential:
-    """A new key and certificate for one node, for both ends of a connection.
+    """Return a new key and certificate for one node, for both ends of a connection.
 
     Parameters
     ----------
     authority : Credential
-        As `make_authority` gives it.
+        The authority, as `make_authority` returns it.
     name : str
         The node's name in the plan.
     days : int
@@ -120,14 +120,14 @@ def certify(
     days: int = NODE_DAYS,
     now: datetime | None = None,
 ) -> bytes:
-    """A certificate as PEM that says whose key it is, for a key that the node made.
+    """Return a certificate as PEM for a key that the node made itself.
 
     Parameters
     ----------
     authority, name, days, now
         As for `issue`.
     public_key : PublicKey
-        The node's. All else in the certificate is decided here.
+        The node's public key. All else in the certificate is decided here.
     """
     check_node_name("The `name` in a certificate", name)
     signer = x509.load_pem_x509_certificate(authority.certificate_pem)
@@ -182,7 +182,7 @@ def _common_name(name: str) -> x509.Name:
 
 
 def subject_of(name: str) -> x509.Name:
-    """The subject of a node's certificate; empty if the name does not fit there."""
+    """Return the subject of a node's certificate; empty if the name does not fit."""
     fits = len(name) <= _LONGEST_COMMON_NAME
     return _common_name(name) if fits else x509.Name([])
 
@@ -214,7 +214,7 @@ def _credential(certificate: bytes, key: ec.EllipticCurvePrivateKey) -> Credenti
 
 
 def key_as_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
-    """A private key as its file holds it, without a passphrase."""
+    """Return a private key as its file holds it, without a passphrase."""
     return key.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,
@@ -223,7 +223,7 @@ def key_as_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
 
 
 def read_authority(certificate: str | Path, key: str | Path) -> Credential:
-    """An authority that `make_authority` made, to sign more certificates with."""
+    """Return an authority that `make_authority` made, to sign more certificates."""
     certificate_pem = read_pem(certificate, "the authority's certificate")
     key_pem = read_pem(key, "the authority's key")
     own = certificates_in(certificate, certificate_pem)[0]

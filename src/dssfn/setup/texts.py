@@ -1,4 +1,4 @@
-"""The plan and the nodes' files as people read them: TOML with a word on each line."""
+"""The plan and the nodes' files for people: TOML with a comment on each line."""
 
 from __future__ import annotations
 
@@ -80,11 +80,12 @@ authorities = "ca.crt"  # who may vouch for the other nodes
 
 
 def plan_text(federation: Federation, *, left_open: Collection[str] = ()) -> str:
-    """A plan file that `load_federation` reads back as it was.
+    """Return a plan file that `load_federation` reads back as it was.
 
     Parameters
     ----------
     federation : Federation
+        The plan.
     left_open : collection of {"classes", "feature_names"}
         These are left empty and marked; the file is refused until they are filled in.
     """
@@ -146,7 +147,7 @@ def _names(name: str, values: Sequence[Any], left_open: Collection[str]) -> str:
 def node_text(
     member: Member, *, data: str, target: str | None, needs_target: bool, peer: str
 ) -> str:
-    """A node's file that `load_node` reads.
+    """Return a node's file that `load_node` reads.
 
     Parameters
     ----------
@@ -183,7 +184,7 @@ def node_text(
 
 
 def _listen(address: str) -> str:
-    """Where to listen if others call this address."""
+    """Return where to listen if others call this address."""
     host, port = split_address(address)
     try:
         number = ip_address(host)
@@ -209,7 +210,7 @@ def _setting(name: str, value: Any) -> str:
 
 
 def toml_value(value: Any) -> str:
-    """One value as TOML: text, a number, true or false, or a list of such.
+    """Return one value as TOML: text, a number, true or false, or a list of such.
 
     >>> toml_value(["a", 1, 2.0, True])
     '["a", 1, 2.0, true]'
