@@ -1,4 +1,4 @@
-"""Samples in: files, named sets, and how to divide them among nodes.
+"""Data files, named data sets, and how to divide samples among nodes.
 
 Rows are samples here, as in scikit-learn.
 """

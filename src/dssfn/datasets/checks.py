@@ -18,7 +18,7 @@ CHARACTER = np.dtype("U1").itemsize  # bytes
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where values came from, to say so in a message.
+    """The origin of values, for error messages.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Source:
 
 
 def feature_matrix(values: NDArray[Any], source: Source, *, name: str = "X") -> Array:
-    """Features of shape (J, P) as float64, all finite."""
+    """Return features of shape (J, P) as float64, all finite."""
     check_feature_kind(values.shape, values.dtype, source, name=name)
     X: Array = np.ascontiguousarray(values, dtype=np.float64)
     if values.dtype.kind == "f" and not np.isfinite(X).all():
@@ -60,7 +60,7 @@ def feature_matrix(values: NDArray[Any], source: Source, *, name: str = "X") -> 
 def check_feature_kind(
     shape: tuple[int, ...], dtype: np.dtype[Any], source: Source, *, name: str = "X"
 ) -> None:
-    """Features must be a matrix of numbers, with samples and features in it."""
+    """Check that features are a matrix of numbers with samples and features in it."""
     if len(shape) != 2 or 0 in shape:
         raise DataError(
             f"`{source.name}`: `{name}` must be a matrix with one row per sample and "
@@ -78,7 +78,7 @@ def check_feature_kind(
 
 
 def class_labels(values: NDArray[Any], source: Source, *, name: str) -> NDArray[Any]:
-    """Labels of shape (J,) as text, bool or int64.
+    """Return labels of shape (J,) as text, bool or int64.
 
     Floats that are all whole become int64, because a missing value or a spreadsheet
     turns the classes 0, 1, 2 into 0.0, 1.0, 2.0.
@@ -113,7 +113,7 @@ def class_labels(values: NDArray[Any], source: Source, *, name: str) -> NDArray[
 def check_label_kind(
     shape: tuple[int, ...], dtype: np.dtype[Any], source: Source, *, name: str
 ) -> None:
-    """Labels must be a list, and none of them longer than a name may be."""
+    """Check that labels are a list, and none of them longer than a name may be."""
     if len(shape) != 1:
         raise DataError(
             f"`{source.name}`: `{name}` must hold one label per sample, "
@@ -133,7 +133,7 @@ def check_text_length(longest: int, source: Source, *, name: str) -> None:
 
 
 def missing_label(source: Source, name: str, index: int) -> DataError:
-    """Say that one sample has no label."""
+    """Return the error about a sample without a label."""
     return DataError(
         f"{source.at(index)}: the target `{name}` is missing. "
         "Fill in the label or remove the row."
@@ -141,7 +141,7 @@ def missing_label(source: Source, name: str, index: int) -> DataError:
 
 
 def changed(name: str) -> DataError:
-    """Say that a file is no longer what it was in an earlier pass over it."""
+    """Return the error about a file that has changed since an earlier pass over it."""
     return DataError(
         f"`{name}` has changed since it was first read. Leave it as it is until the "
         "work is done, then start again."

@@ -40,11 +40,11 @@ class ColumnBlock:
 
     @property
     def n_rows(self) -> int:
-        """c, the number of samples."""
+        """The number of samples, c."""
         return self.rows.height
 
     def numbers(self, name: str) -> Array:
-        """One feature column of shape (c,), all finite."""
+        """Return one feature column of shape (c,), all finite."""
         series = self.rows[name]
         kind = series.dtype
         if not (kind.is_numeric() or kind in (pl.String, pl.Boolean, pl.Null)):
@@ -56,23 +56,23 @@ class ColumnBlock:
         return values
 
     def are_numbers(self, name: str) -> bool:
-        """Whether a column holds numbers, true and false, or nothing yet."""
+        """Return whether a column holds numbers, true and false, or nothing yet."""
         series = self.rows[name]
         if series.dtype == pl.String:
             series = tidy(series)
         return series.dtype.is_numeric() or series.dtype in (pl.Boolean, pl.Null)
 
     def has_values(self, name: str) -> bool:
-        """Whether any row has a value in a column."""
+        """Return whether any row has a value in a column."""
         return self.rows[name].null_count() < self.n_rows
 
     def first_missing(self, name: str) -> int | None:
-        """The first row that has no value in a column; None if all have one."""
+        """Return the first row without a value in a column; None if all have one."""
         missing = self.rows[name].is_null().arg_true()
         return int(missing[0]) if len(missing) else None
 
     def labels(self, name: str) -> NDArray[Any]:
-        """One target column of shape (c,) as text, bool or int64."""
+        """Return one target column of shape (c,) as text, bool or int64."""
         series = self.rows[name]
         if isinstance(series.dtype, pl.Categorical | pl.Enum):
             series = series.cast(pl.String)
@@ -115,20 +115,20 @@ class ColumnBlock:
 
 
 def without_blanks(series: pl.Series) -> pl.Series:
-    """Text without blanks around it; what is nothing but blanks is missing."""
+    """Return text without blanks around it; nothing but blanks is missing."""
     series = series.str.strip_chars()
     return series.set(series == "", None)
 
 
 def tidy(series: pl.Series) -> pl.Series:
-    """Text without blanks around it; as numbers if all of it is numbers then."""
+    """Return text without blanks around it, as numbers if all of it is numbers then."""
     series = without_blanks(series)
     numbers = series.cast(pl.Float64, strict=False)
     return numbers if numbers.null_count() == series.null_count() else series
 
 
 def filled_rows(rows: pl.DataFrame) -> int:
-    """How many rows there are without the blank lines at the end.
+    """Return how many rows there are without the blank lines at the end.
 
     A blank line between samples is one of them, as a missing value.
     """

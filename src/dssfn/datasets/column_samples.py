@@ -27,7 +27,7 @@ class ColumnFile(Protocol):
     index: frozenset[str]
     """Columns that only number the rows."""
     n_rows: int
-    """J, once `survey` has been called."""
+    """The number of samples, J, once `survey` has been called."""
 
     def survey(self, wanted: Sequence[str], room: int | None) -> None:
         """Find out what only the whole file tells: its length and types.
@@ -39,7 +39,7 @@ class ColumnFile(Protocol):
     def columns(
         self, wanted: Sequence[str], *, is_last_use: bool = False
     ) -> Iterator[ColumnBlock]:
-        """Some rows at a time of at least the wanted columns, in file order.
+        """Yield at least the wanted columns, some rows at a time, in file order.
 
         After the last use of what the survey holds, the file is read again.
         """
@@ -51,7 +51,7 @@ class ColumnSamples:
     Parameters
     ----------
     file : ColumnFile
-        Surveyed before; or else by `survey`, before its values are asked for.
+        The file, surveyed already or later by `survey`, before values are asked for.
     target : str, optional
         The column of labels.
     features : sequence of str, optional
@@ -74,7 +74,7 @@ class ColumnSamples:
         self.n_samples = file.n_rows
 
     def survey(self, room: int | None) -> Self:
-        """Find the length and the types; `room` is that of the file's survey."""
+        """Find the length and the types; `room` is as in the file's survey."""
         self._file.survey(self._wanted(), room)
         self.n_samples = self._file.n_rows
         if self.n_samples == 0:
@@ -82,17 +82,17 @@ class ColumnSamples:
         return self
 
     def in_order(self, features: Sequence[str]) -> Self:
-        """The same open file, its features by name."""
+        """Return the same open file, with its features in this order."""
         return type(self)(self._file, self.target, features)
 
     def labels(self) -> Iterator[NDArray[Any]]:
-        """The column of labels, some rows at a time."""
+        """Yield the column of labels, some rows at a time."""
         assert self.target is not None
         for columns in self._file.columns([self.target]):
             yield self._labels(columns, self.target)
 
     def blocks(self) -> Iterator[Block]:
-        """All samples, some rows at a time."""
+        """Yield all samples, some rows at a time."""
         target = self.target
         for columns in self._file.columns(self._wanted(), is_last_use=True):
             labels = None if target is None else self._labels(columns, target)
@@ -102,7 +102,7 @@ class ColumnSamples:
             yield Block(X, labels, columns.source)
 
     def not_numbers(self) -> tuple[str, ...]:
-        """The features that hold text or anything else that is no number."""
+        """Return the features that hold text or anything else that is no number."""
         found: set[str] = set()
         for columns in self._file.columns(self._features):
             left = [name for name in self._features if name not in found]
@@ -119,7 +119,7 @@ class ColumnSamples:
         return columns.labels(target)
 
     def _has_labels(self, target: str) -> bool:
-        """Whether there is any label in the whole file."""
+        """Return whether there is any label in the whole file."""
         return any(
             columns.has_values(target) for columns in self._file.columns([target])
         )

@@ -13,7 +13,7 @@ MOST_COLUMNS = 100_000  # each takes kilobytes, however short the file
 
 
 def checked_names(names: list[str], path: Path) -> list[str]:
-    """Column names without blanks around them; each must be there and differ."""
+    """Return column names without blanks around them; each must exist and differ."""
     check_width(len(names), path)
     names = [name.strip() for name in names]
     for position, name in enumerate(names, start=1):
@@ -41,7 +41,7 @@ def check_width(n_columns: int, path: Path) -> None:
 
 
 def places(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """Where the wanted columns stand, in file order.
+    """Return the places of the wanted columns, in file order.
 
     >>> places(["a", "b", "c"], ["c", "a"])
     [0, 2]
@@ -51,7 +51,7 @@ def places(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
 
 
 def target_column(file: str, names: Sequence[str], target: str | None) -> str:
-    """The column of labels, which must be named: a guess would train on the labels."""
+    """Return the column of labels, which must be named: never guess it."""
     if target is None:
         raise DataError(
             f"`target` must name the column of labels in `{file}`, one of "
@@ -73,7 +73,7 @@ def feature_columns(
     *,
     index: Collection[str] = (),
 ) -> tuple[str, ...]:
-    """The wanted columns, or all but the target and those that number the rows."""
+    """Return the wanted columns, or all but the target and those that number rows."""
     if wanted is None:
         wanted = [name for name in names if name != target and name not in index]
     if not wanted:

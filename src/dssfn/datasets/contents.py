@@ -1,4 +1,4 @@
-"""What is in a data file: all of its samples, or a description of them."""
+"""The content of a data file: all of its samples, or a description of them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Columns:
     feature_names : tuple of str, optional
         Names of the P columns; None for NPZ, which has none.
     target : str, optional
-        Where `y` came from.
+        The column or array that `y` came from.
     """
 
     X: Array
@@ -91,7 +91,7 @@ def read_labelled(
 
 
 def _collected(file: SampleFile) -> Columns:
-    """All samples of a file."""
+    """Return all samples of a file."""
     X: Array = np.empty((file.n_samples, file.n_features))
     labels = []
     start = 0
@@ -111,7 +111,7 @@ def _collected(file: SampleFile) -> Columns:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What is in a labelled file.
+    """The content of a labelled file, described without its features.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class Description:
 
 
 def describe(path: str | Path, target: str | None = None) -> Description:
-    """Find out what is in a labelled file without holding it.
+    """Find out what is in a labelled file without holding it in memory.
 
     The labels are read and checked; the features are when they are used.
 
@@ -157,7 +157,7 @@ def describe(path: str | Path, target: str | None = None) -> Description:
 
 
 def description_of(file: SampleFile) -> Description:
-    """What is in an open file, from a pass over its labels."""
+    """Return what is in an open file, from a pass over its labels."""
     classes: set[Label] = set()
     n_labels = 0
     for labels in file.labels():

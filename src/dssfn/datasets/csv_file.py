@@ -76,7 +76,7 @@ class CsvFile:
     def columns(
         self, wanted: Sequence[str], *, is_last_use: bool = False
     ) -> Iterator[ColumnBlock]:
-        """Some rows at a time of the wanted columns, with the types of the survey."""
+        """Yield the wanted columns, some rows at a time, of the survey's types."""
         chosen = places(self.names, wanted)
         types = [self._types[place] for place in chosen]
         first = self._header_line + 1
@@ -94,7 +94,7 @@ class CsvFile:
             left = max(0, left - rows.height)
 
     def _parsed(self, chosen: list[int], is_last_use: bool) -> Iterator[pl.DataFrame]:
-        """The chosen columns, parsed in the survey or now."""
+        """Return the chosen columns, parsed in the survey or now."""
         if self._held is not None:
             held = self._held
             if is_last_use:
@@ -112,7 +112,7 @@ class CsvFile:
             yield self._parse(block, **options)
 
     def _blocks(self) -> Iterator[bytes]:
-        """Complete lines, with a header of its own above each block.
+        """Yield complete lines, with a header of its own above each block.
 
         Blank lines below a header are rows, but at the start of a file they are not.
         """
@@ -138,7 +138,7 @@ class CsvFile:
             raise changed(self.path.name)
 
     def _guessed(self, block: bytes) -> tuple[pl.DataFrame, list[pl.DataType]]:
-        """A block and the guessed types of its columns; text where these fail."""
+        """Return a block and the guessed types of its columns; text if that fails."""
         try:
             rows = pl.read_csv(
                 block, separator=self._separator, infer_schema_length=None
@@ -156,7 +156,7 @@ class CsvFile:
 
 
 def _placeholders(chosen: Iterable[int]) -> list[str]:
-    """Names of columns above each block, whatever the file calls them."""
+    """Return names of columns for each block, whatever the file calls them."""
     return [f"c{place}" for place in chosen]
 
 
@@ -166,7 +166,7 @@ class _Held:
     Parameters
     ----------
     chosen : list of int
-        The columns.
+        The places of the columns.
     room : int, optional
         Bytes that they may take; None sets no limit.
     """
@@ -177,7 +177,7 @@ class _Held:
         self._room = math.inf if room is None else room
 
     def add(self, rows: pl.DataFrame) -> None:
-        """Take in one more block, or let go of all if that is too much."""
+        """Add one more block, or drop all if that is too much."""
         if self._room < 0:
             return
         rows = rows.select(_placeholders(self._chosen))
@@ -187,7 +187,7 @@ class _Held:
             self._blocks.clear()
 
     def are_of(self, types: Sequence[_ColumnType]) -> bool:
-        """Whether all is here and of these types; a missing value is of any type."""
+        """Return whether all is held, with these types; missing values fit any type."""
         return self._room >= 0 and all(
             series.dtype == types[place].dtype or series.null_count() == len(series)
             for rows in self._blocks
@@ -195,12 +195,12 @@ class _Held:
         )
 
     def shown(self, chosen: list[int]) -> Iterator[pl.DataFrame]:
-        """Some of the columns."""
+        """Yield some of the columns."""
         for rows in self._blocks:
             yield rows.select(_placeholders(chosen))
 
     def given(self, chosen: list[int]) -> Iterator[pl.DataFrame]:
-        """Some of the columns, none of which is held any longer."""
+        """Yield some of the columns, none of which is held any longer."""
         while self._blocks:
             yield self._blocks.popleft().select(_placeholders(chosen))
 
@@ -213,7 +213,7 @@ class _ColumnType:
         self._is_numeric = True
 
     def add(self, values: pl.Series, guess: pl.DataType) -> None:
-        """Take in one more block."""
+        """Take one more block into account."""
         if values.null_count() == len(values):
             return  # a guess without values says nothing
         self._guesses.add(guess)
@@ -223,7 +223,7 @@ class _ColumnType:
 
     @property
     def dtype(self) -> Any:
-        """What polars would guess of the whole column."""
+        """The type that polars would guess for the whole column."""
         if len(self._guesses) == 1:
             return next(iter(self._guesses))
         if not all(guess.is_numeric() for guess in self._guesses) or not self._guesses:
@@ -233,7 +233,7 @@ class _ColumnType:
         return next(guess for guess in self._guesses if guess != pl.Int64)
 
     def typed(self, series: pl.Series) -> pl.Series:
-        """Some values read as `dtype`, as `tidy` would leave the whole column."""
+        """Return some values as `dtype`, as `tidy` would leave the whole column."""
         if series.dtype != pl.String:
             return series
         series = without_blanks(series)

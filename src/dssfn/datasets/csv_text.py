@@ -22,7 +22,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read_header(path: Path, separator: str) -> tuple[list[str], int]:
-    """Column names of a CSV file and the number of the line that holds them."""
+    """Return the column names of a CSV file and the number of the line they are in."""
     try:
         check_width(_count_columns(path, separator), path)
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -47,7 +47,7 @@ def read_header(path: Path, separator: str) -> tuple[list[str], int]:
 
 
 def _count_columns(path: Path, separator: str) -> int:
-    """How many columns the header has, without taking it apart."""
+    """Return how many columns the header has, without taking it apart."""
     header, n_quotes = bytearray(), 0
     with path.open("rb") as file:
         while line := file.readline(_LONGEST_RECORD):
@@ -64,7 +64,7 @@ def _count_columns(path: Path, separator: str) -> int:
 
 
 def record_blocks(path: Path, size: int) -> Iterator[bytes]:
-    """A CSV file in blocks of about `size` bytes, each of complete records.
+    """Yield a CSV file in blocks of about `size` bytes, each of complete records.
 
     A line feed ends a record unless it is quoted, that is, unless the number of
     quotation marks before it is odd: one inside a quoted value is written twice.
@@ -84,7 +84,7 @@ def record_blocks(path: Path, size: int) -> Iterator[bytes]:
 
 
 def cut_header(block: bytes) -> tuple[bytes, bytes]:
-    """The first block of a file as its record of column names and the rest."""
+    """Return the first block of a file as its record of column names and the rest."""
     text = block.removeprefix(_BYTE_ORDER_MARK).lstrip(b"\r\n")
     end = n_quotes = 0
     while found := text.find(b"\n", end) + 1:
@@ -96,7 +96,7 @@ def cut_header(block: bytes) -> tuple[bytes, bytes]:
 
 
 def no_line_feeds(path: Path) -> DataError:
-    """Say that lines end in carriage returns alone."""
+    """Return the error about lines that end in carriage returns alone."""
     return DataError(
         f"`{path.name}`: every line must end in a line feed, not in a carriage "
         "return alone. Save it again."
@@ -104,7 +104,7 @@ def no_line_feeds(path: Path) -> DataError:
 
 
 def explain(path: Path, separator: str, exc: Exception) -> DataError:
-    """Find out why a CSV file could not be read; `exc` is what the reader said."""
+    """Return the error about a CSV file that could not be read for the reason `exc`."""
     try:
         undecoded = _undecoded_line(path)
         if undecoded:
@@ -120,7 +120,7 @@ def explain(path: Path, separator: str, exc: Exception) -> DataError:
 
 
 def _undecoded_line(path: Path) -> int | None:
-    """Number of the first line that is not UTF-8."""
+    """Return the number of the first line that is not UTF-8."""
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             try:
@@ -161,7 +161,7 @@ def _of_bearable_width(
 
 
 def _end_of_records(block: bytes) -> int:
-    """Where the last complete record of a block ends; 0 if none does."""
+    """Return where the last complete record of a block ends; 0 if none does."""
     end = block.rfind(b"\n") + 1
     quotes = block.count(b'"', 0, end)
     while end and quotes % 2:
@@ -183,7 +183,7 @@ def _endless_record(path: Path, record: bytes) -> DataError:
 
 
 def _are_data(names: list[str]) -> bool:
-    """Whether a header is a line of data; 0, 1, 2, ... are names that pandas gives."""
+    """Return whether a header is a line of data; pandas names columns 0, 1, 2, ..."""
     try:
         numbers = [float(name) for name in names]
     except ValueError:

@@ -20,7 +20,7 @@ class Dataset:
     Parameters
     ----------
     name : str
-        The name or the file it came from.
+        The name of the set, or the file that it came from.
     X_train, X_test : arrays of shape (J, P)
         Features, float64.
     y_train, y_test : arrays of shape (J,)
@@ -93,7 +93,7 @@ def split(
     seed : int
         Key of the split: scikit-learn's `train_test_split` with this `random_state`.
     feature_names : tuple of str, optional
-        Passed on.
+        Names of the features, for the result.
 
     Examples
     --------

@@ -17,7 +17,7 @@ SUFFIXES = (*SEPARATORS, ".parquet", ".npz")
 """How the name of a readable file may end."""
 
 SMALL = 2**22
-"""Bytes of samples that may be held where nobody says how many: four megabytes."""
+"""Bytes of samples that may be held by default: four megabytes."""
 
 
 def open_file(
@@ -92,7 +92,7 @@ def existing_file(path: str | Path) -> Path:
 
 
 def forgotten_suffix(path: Path) -> str:
-    """A question with a data file of that name, to end a message; empty if none is."""
+    """Return a question about a data file of that name, to end a message, if any."""
     for suffix in SUFFIXES:
         if path.with_name(path.name + suffix).is_file():
             return f" Did you mean `{path.name}{suffix}`?"
@@ -100,7 +100,7 @@ def forgotten_suffix(path: Path) -> str:
 
 
 def _column_file(path: Path) -> ColumnFile:
-    """A file of named columns, of which only the names have been read."""
+    """Return a file of named columns, of which only the names have been read."""
     # polars takes a while to import, and only such files need it.
     if path.suffix.lower() == ".parquet":
         from dssfn.datasets.parquet import ParquetFile

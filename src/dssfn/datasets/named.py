@@ -21,10 +21,10 @@ from dssfn.errors import DataError, PlanError
 from dssfn.hints import did_you_mean
 
 BUILTIN_NAMES = ("digits", "wine", "breast_cancer", "iris")
-"""Sets that come with scikit-learn and need nothing."""
+"""Sets that come with scikit-learn and need no download."""
 
 KNOWN_NAMES = (*BUILTIN_NAMES, *RECIPES)
-"""Sets that can be had by name alone, for help texts."""
+"""Sets that can be loaded by name alone, for help texts."""
 
 
 def load(
@@ -126,14 +126,14 @@ def load_dataset(
 
 
 def _stored(name: str, folder: Path | None) -> Path | None:
-    """Where a set lies that need not be downloaded."""
+    """Return the path of a set that need not be downloaded."""
     folders = [_cache_dir()] if folder is None else [folder, _cache_dir()]
     paths = [one / f"{name}.npz" for one in folders]
     return next((path for path in paths if path.is_file()), None)
 
 
 def _ask_for_suffix(source: str, data_dir: Path | None) -> None:
-    """Ask nobody for a set of the name of a file that lies here."""
+    """Refuse to download a set that has the name of a local file without its suffix."""
     meant = forgotten_suffix(Path(source))
     if meant and source not in KNOWN_NAMES and not _stored(source, _data_dir(data_dir)):
         raise DataError(f"No data set `{source}` is at hand.{meant}")

@@ -42,7 +42,7 @@ _ARCHIVES = b"PK\x03\x04", b"PK\x05\x06"  # and an archive, the second an empty 
 def read_npz(
     path: Path, required: tuple[str, ...], optional: tuple[str, ...] = ()
 ) -> dict[str, NDArray[Any]]:
-    """Arrays of an NPZ archive by name, never unpickling anything.
+    """Return arrays of an NPZ archive by name, never unpickling anything.
 
     Parameters
     ----------
@@ -58,14 +58,14 @@ def read_npz(
 
 
 def npz_names(path: Path) -> tuple[str, ...]:
-    """Names of the arrays in an NPZ archive."""
+    """Return the names of the arrays in an NPZ archive."""
     with _open_npz(path) as archive:
         return tuple(archive.files)
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What an NPZ archive says of one array before its values."""
+    """The description of one array in an NPZ archive, before its values."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -73,7 +73,7 @@ class Header:
 
 
 def npz_headers(path: Path, required: tuple[str, ...]) -> dict[str, Header]:
-    """Shapes and types of arrays in an NPZ archive, without reading the values."""
+    """Return shapes and types of arrays in an NPZ archive, without their values."""
     headers = {}
     with _open_npz(path) as archive:
         _require(archive, required, path)
@@ -84,7 +84,7 @@ def npz_headers(path: Path, required: tuple[str, ...]) -> dict[str, Header]:
 
 
 def npz_rows(path: Path, name: str, n_rows: int) -> Iterator[NDArray[Any]]:
-    """One array of an NPZ archive, some rows at a time.
+    """Yield one array of an NPZ archive, some rows at a time.
 
     Each member of the archive is one stream, compressed or not, so that no more than
     `n_rows` rows are ever held.
@@ -128,7 +128,7 @@ def _open_npz(path: Path) -> Iterator[NpzFile]:
 
 
 def _check_start(path: Path, start: bytes) -> None:
-    """Numpy would read a bare array whole, and take all else for a pickle."""
+    """Refuse what is no archive: numpy would take it for an array or a pickle."""
     if start == _ARRAY:
         raise DataError(
             f"`{path.name}` holds one bare array, not a named set of arrays. "
@@ -158,7 +158,7 @@ def _member(archive: NpzFile, name: str, path: Path) -> NDArray[Any]:
 
 @contextmanager
 def _member_errors(path: Path, name: str) -> Iterator[None]:
-    """Whatever goes wrong while an array is read, as a `DataError`."""
+    """Turn whatever goes wrong while an array is read into a `DataError`."""
     try:
         yield
     except DataError:
@@ -174,7 +174,7 @@ def _open_member(archive: NpzFile, name: str) -> IO[bytes]:
 
 
 def _size(archive: NpzFile, name: str) -> int:
-    """How many bytes an array has, its header included."""
+    """Return how many bytes an array has, its header included."""
     return _zip_of(archive).getinfo(_full_name(archive, name)).file_size
 
 
@@ -227,5 +227,5 @@ def _holds_objects(path: Path, name: str) -> DataError:
 def _damaged(path: Path, why: str) -> DataError:
     return DataError(
         f"`{path.name}` is damaged or no NPZ archive ({why}). "
-        "Make it anew with `numpy.savez`."
+        "Write it again with `numpy.savez`."
     )

@@ -26,11 +26,12 @@ _NPZ_BYTES = 2**22  # features of an NPZ file, as float64, and labels at a time
 
 
 class NpzSamples:
-    """The rows of `X`, and labels where a target is named.
+    """The samples of an archive: the rows of `X`, and labels if a target is named.
 
     Parameters
     ----------
     path : Path
+        The archive.
     target : str, optional
         The array of labels.
     room : int, optional
@@ -46,15 +47,15 @@ class NpzSamples:
         self.n_samples, self.n_features = self._headers["X"].shape
 
     def in_order(self, features: Sequence[str]) -> Self:
-        """The archive as it is, whose features have no names."""
+        """Return the archive as it is: its features have no names."""
         return self
 
     def not_numbers(self) -> tuple[str, ...]:
-        """No feature: `X` is a matrix of numbers."""
+        """Return no feature: `X` is a matrix of numbers."""
         return ()
 
     def labels(self) -> Iterator[NDArray[Any]]:
-        """The array of labels, some at a time."""
+        """Yield the array of labels, some at a time."""
         start = 0
         for values in self._label_rows(self._rows_at_once(0)):
             assert values is not None
@@ -62,7 +63,7 @@ class NpzSamples:
             start += len(values)
 
     def blocks(self) -> Iterator[Block]:
-        """All samples, some rows at a time."""
+        """Yield all samples, some rows at a time."""
         if self._checked_headers() != self._headers:
             raise changed(self.path.name)
         n_rows = self._rows_at_once(self.n_features)
@@ -111,7 +112,7 @@ class NpzSamples:
         return max(1, _NPZ_BYTES // max(1, 8 * n_features + label))
 
     def _checked_headers(self) -> dict[str, Header]:
-        """Features and labels, once they have been found to fit each other."""
+        """Return the headers of features and labels, which must fit each other."""
         source = self._source(0)
         names = ("X",) if self.target is None else ("X", self.target)
         headers = npz_headers(self.path, names)

@@ -63,7 +63,7 @@ def check_name(name: str) -> None:
 
 
 def download(name: str) -> tuple[Any, Any]:
-    """Feature frame and target of one set, as pandas gives them."""
+    """Return the feature frame and the target of one set, as pandas objects."""
     from sklearn.datasets import fetch_openml  # slow to import, seldom needed
 
     recipe = RECIPES.get(name)
@@ -91,7 +91,7 @@ def download(name: str) -> tuple[Any, Any]:
 
 
 def convert(name: str, frame: Any, target: Any) -> Dataset:
-    """Training and test samples from a pandas frame of features and its target.
+    """Return training and test samples from a pandas frame and its target.
 
     For `vowel` the columns that tell the split, the speaker and the sex are dropped;
     speakers 0 to 7 are for training. Where OpenML names speakers and vowels instead of
@@ -150,7 +150,7 @@ def _numbers(text: NDArray[np.str_]) -> Array | None:
 
 
 def _by_speaker(frame: Any, source: Source) -> tuple[Any, NDArray[np.bool_]]:
-    """Vowel's features, and which samples are of the training speakers."""
+    """Return vowel's features, and which samples are of the training speakers."""
     keys = {column: re.sub(r"\W|_", "", str(column)).lower() for column in frame}
     speakers = [column for column, key in keys.items() if key.startswith("speaker")]
     if not speakers:
@@ -175,7 +175,7 @@ def _in_order_of_appearance(labels: NDArray[Any]) -> NDArray[np.int64]:
 
 @contextmanager
 def _deadline(seconds: float) -> Iterator[None]:
-    """Let new sockets give up; scikit-learn would wait for a silent firewall."""
+    """Set a time limit for new sockets: scikit-learn would wait without end."""
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(seconds)
     try:

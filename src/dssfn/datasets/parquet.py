@@ -15,7 +15,7 @@ from dssfn.datasets.columns import checked_names, places
 from dssfn.errors import DataError
 from dssfn.hints import reason
 
-_PARQUET_BYTES = 2**24  # numbers decoded at a time: each block opens the file anew
+_PARQUET_BYTES = 2**24  # numbers decoded at a time: each block opens the file again
 _MOST_ROWS = 2**16  # of a narrow file, whose labels may be text
 # There is none, it is damaged, or this polars is too old to show it.
 _NO_NOTE = (KeyError, TypeError, ValueError, RecursionError, AttributeError)
@@ -31,7 +31,7 @@ class ParquetFile:
         self.n_rows = 0
 
     def survey(self, wanted: Sequence[str], room: int | None) -> None:
-        """Read the length, which stands at the end of the file; nothing is held."""
+        """Read the length, which is at the end of the file; nothing is held."""
         self.n_rows = self._length()
 
     def columns(
@@ -40,7 +40,7 @@ class ParquetFile:
         *,
         is_last_use: bool = False,
     ) -> Iterator[ColumnBlock]:
-        """Some rows at a time of the wanted columns."""
+        """Yield the wanted columns, some rows at a time."""
         if self._read_names() != self.names:
             raise changed(self.path.name)
         chosen = places(self.names, wanted)
@@ -74,12 +74,12 @@ class ParquetFile:
     def _damaged(self, exc: BaseException) -> DataError:
         return DataError(
             f"`{self.path.name}` is damaged or no Parquet file ({reason(exc)}). "
-            "Make it anew."
+            "Write it again."
         )
 
 
 def _index_columns(path: Path, names: list[str]) -> frozenset[str]:
-    """The columns that are the index of a table of pandas, which numbers its rows.
+    """Return the columns that are the index of a pandas table, which numbers its rows.
 
     Pandas says so in a note; an index without a name can be told by what it is called.
     """

@@ -1,4 +1,4 @@
-"""Divide samples among nodes: at random, by class, unevenly, or as told.
+"""Divide samples among nodes: at random, by class, unevenly, or as given.
 
 The result of training does not depend on the division; these are the ways to show it.
 """
@@ -27,7 +27,7 @@ def partition(
     *,
     rng: np.random.Generator,
 ) -> list[NDArray[np.intp]]:
-    """Indices of the samples that each node holds.
+    """Return the indices of the samples that each node holds.
 
     Parameters
     ----------

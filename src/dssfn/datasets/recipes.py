@@ -31,6 +31,7 @@ class Recipe:
     shape : tuple of int
         Samples and features.
     n_classes : int
+        The number of classes.
     content : str, optional
         The `content_digest` of all samples, where they are known to be those of the
         set's first home.
@@ -94,14 +95,16 @@ def check_known(data: Dataset, recipe: Recipe) -> None:
 
 
 def content_digest(X: Array, y: NDArray[Any]) -> str:
-    """A digest of the samples, whatever their order and the names of the classes.
+    """Return a digest of the samples, whatever their order and the class names.
 
     Values count to a thousandth, which is how the sources write them.
 
     Parameters
     ----------
     X : array of shape (J, P)
+        The features; rows are samples.
     y : array of shape (J,)
+        The labels.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What every format of data files offers: its samples, some at a time."""
+"""The interface of data files of any format: their samples, some at a time."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class SampleFile(Protocol):
     feature_names: tuple[str, ...] | None
 
     def labels(self) -> Iterator[NDArray[Any]]:
-        """All labels of a file that was opened with a target, some at a time."""
+        """Yield all labels of a file that was opened with a target, some at a time."""
 
     def blocks(self) -> Iterator[Block]:
-        """All samples, some at a time."""
+        """Yield all samples, some at a time."""
 
     def not_numbers(self) -> tuple[str, ...]:
-        """The features that hold text or anything else that is no number."""
+        """Return the features that hold text or anything else that is no number."""
 
     def in_order(self, features: Sequence[str]) -> Self:
-        """The same open file, its features by name; without names they stay as is."""
+        """Return the same open file, its features in this order if they have names."""

@@ -24,7 +24,7 @@ _BYTES = 8  # of a feature, and of a class number
 
 
 def room_in(memory: int | None) -> int | None:
-    """Bytes of samples that may be kept with a budget; None sets no limit."""
+    """Return the bytes of samples that a budget allows to keep; None sets no limit."""
     return None if memory is None else memory // _SHARE
 
 
@@ -32,7 +32,7 @@ class FileSamples:
     """The samples of one file in chunks, for as many passes as a training needs.
 
     The first pass reads the file and keeps its features and class numbers, if they fit;
-    later passes come from memory. A larger file is read anew with every pass, and only
+    later passes come from memory. A larger file is read again in every pass, and only
     some megabytes of it are held at a time, whatever its length.
 
     Parameters
@@ -96,7 +96,7 @@ class FileSamples:
     def of_file(
         cls, file: SampleFile, classes: Sequence[Label], *, memory: int | None = None
     ) -> Self:
-        """Samples of a labelled file that is open."""
+        """Return the samples of a labelled file that is open."""
         samples = cls.__new__(cls)
         samples._use(file, classes, room_in(memory))
         return samples
@@ -123,7 +123,7 @@ class FileSamples:
         *,
         memory: int | None = None,
     ) -> Self:
-        """Samples with the features and classes that all nodes agreed on."""
+        """Return samples with the features and classes that all nodes agreed on."""
         return cls(
             path,
             target=target,
@@ -140,21 +140,21 @@ class FileSamples:
 
     @property
     def n_features(self) -> int:
-        """P, the number of features."""
+        """The number of features, P."""
         return self._file.n_features
 
     @property
     def n_outputs(self) -> int:
-        """Q, the number of classes."""
+        """The number of classes, Q."""
         return len(self._classes)
 
     @property
     def n_samples(self) -> int:
-        """J, the number of samples."""
+        """The number of samples, J."""
         return self._file.n_samples
 
     def chunks(self, size: int) -> Iterator[tuple[Array, Array]]:
-        """Samples and one-hot targets in file order; each call is a fresh pass.
+        """Yield samples and one-hot targets in file order; each call is a new pass.
 
         Parameters
         ----------
@@ -196,7 +196,7 @@ class FileSamples:
             raise changed(self._file.path.name)
 
     def _blocks(self) -> Iterator[tuple[Array, NDArray[np.intp]]]:
-        """All samples and their class numbers, kept or read."""
+        """Yield all samples and their class numbers, from memory or from the file."""
         if self._kept is not None:
             yield from self._kept
             return

@@ -20,13 +20,15 @@ class ShardFiles:
     Parameters
     ----------
     classes : tuple of labels
-        All that occur in the nodes' files, sorted.
+        All classes that occur in the nodes' files, sorted.
     feature_names : tuple of str, optional
-        None if a file has no names.
+        Names of the features; None if a file has no names.
     n_features : int
+        The number of features, P.
     shards : list of FileSamples
-        One per node.
+        The samples of each node.
     test : FileSamples, optional
+        The samples to test on.
     """
 
     classes: tuple[Label, ...]
@@ -51,7 +53,7 @@ def open_shards(
     Parameters
     ----------
     paths : sequence of paths
-        CSV, TSV, Parquet or NPZ, as in `read_table`.
+        One file per node: CSV, TSV, Parquet or NPZ, as in `read_table`.
     target : str, optional
         The column of labels, the same in all files; `y` for NPZ.
     test : str or Path, optional
@@ -89,7 +91,7 @@ def open_shards(
 
 
 def _check_labels(paths: Sequence[str | Path], found: Sequence[Description]) -> None:
-    """Labels must be of one kind, or 1 in one file is not 1 in another."""
+    """Check that labels are of one kind, or 1 in one file is not 1 in another."""
     first = found[0].classes[0]
     for path, one in zip(paths, found, strict=True):
         for label in one.classes:
