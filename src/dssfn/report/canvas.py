@@ -83,7 +83,7 @@ FIRST, SECOND = COLOURS["first"], COLOURS["second"]
 
 
 class Look(NamedTuple):
-    """How a series is told from others, also without colours."""
+    """The look of a series, which tells it from others also without colours."""
 
     colour: str
     dash: str
@@ -136,14 +136,15 @@ class Drawing:
     Parameters
     ----------
     name : str
-        Of its files, and of its place on the page.
+        The name of its files, and of its place on the page.
     label : str
         What it shows, for those who do not see it.
     svg : str
-        A file of its own, in the colours of paper.
+        The figure as a file of its own, in the colours of paper.
     png : bytes
+        The figure as a PNG file.
     inline : str
-        The same as a part of a page, in the page's colours.
+        The SVG as a part of a page, in the page's colours.
     width : int
         Points at which its letters have their size.
     """
@@ -157,13 +158,13 @@ class Drawing:
 
     @property
     def is_wide(self) -> bool:
-        """Whether it is wider than others."""
+        """Whether the figure is wider than others."""
         return self.width > WIDTH
 
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Our settings and matplotlib's defaults, whatever the user's files say."""
+    """Use our settings and matplotlib's defaults, whatever the user's files say."""
     with matplotlib.rc_context(), warnings.catch_warnings():
         # A label's letter may be missing in the font of the PNG: a box stands for it.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
@@ -174,7 +175,7 @@ def style() -> Iterator[None]:
 
 
 def new_axes(height: float, *, width: float = WIDTH) -> Axes:
-    """Axes on a figure of a size in points."""
+    """Return axes on a figure of a size in points."""
     figure = Figure(figsize=(width / 72, height / 72), layout="constrained")
     axes = figure.add_subplot()
     axes.tick_params(length=0, pad=5)
@@ -182,12 +183,12 @@ def new_axes(height: float, *, width: float = WIDTH) -> Axes:
 
 
 def bare(axes: Axes) -> None:
-    """Take off everything but what is drawn."""
+    """Remove everything from axes but what is drawn."""
     axes.set_axis_off()
 
 
 def log_range(axes: Axes, which: Literal["x", "y"], low: float, high: float) -> None:
-    """A logarithmic axis: powers of ten; steps between them too where there are few."""
+    """Make an axis logarithmic: powers of ten, and steps between if they are few."""
     few = high / low < 100
     fine = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if high / low < 6 else (1.0, 2.0, 5.0)
     room = max(high / low, 4.0) ** 0.12
@@ -200,7 +201,7 @@ def log_range(axes: Axes, which: Literal["x", "y"], low: float, high: float) -> 
 
 
 def log_log(axes: Axes) -> None:
-    """Both axes logarithmic, as wide as what is drawn."""
+    """Make both axes logarithmic, as wide as what is drawn."""
     lines = axes.get_lines()
     x = np.concatenate([np.asarray(line.get_xdata(), dtype=float) for line in lines])
     y = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in lines])
@@ -209,14 +210,14 @@ def log_log(axes: Axes) -> None:
 
 
 def percent_axis(axes: Axes, which: Literal["x", "y"]) -> None:
-    """Round numbers of per cent on an axis."""
+    """Label an axis with round numbers of per cent."""
     axis = axes.xaxis if which == "x" else axes.yaxis
     axis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g} %"))
 
 
 def legend_above(axes: Axes, *, columns: int) -> None:
-    """The names of the series, above the axes and in line with their left end."""
+    """Put the names of the series above the axes, in line with their left end."""
     axes.legend(
         loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, handlelength=2.4,
         borderpad=0, columnspacing=1.2, labelspacing=0.3,
@@ -224,7 +225,7 @@ def legend_above(axes: Axes, *, columns: int) -> None:
 
 
 def power_or_number(value: float) -> str:
-    """A number on an axis.
+    """Return a number as an axis shows it.
 
     >>> power_or_number(500.0), power_or_number(2e7)
     ('500', '2 × 10⁷')
@@ -256,7 +257,7 @@ def _own_fonts(svg: str) -> str:
 
 
 def _inline(svg: str, name: str) -> str:
-    """The SVG as a part of a page: no head, own ids, the page's font and colours."""
+    """Return the SVG as a part of a page: no head, own ids, the page's look."""
     body = svg[svg.index("<svg") :]
     body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
     body = re.sub(r"<style.*?</style>", "", body, count=1, flags=re.DOTALL)

@@ -34,23 +34,23 @@ _HEAD = """<!doctype html>
 
 
 class Picture(Protocol):
-    """What the page needs of a figure."""
+    """The properties of a figure that the page needs."""
 
     @property
     def name(self) -> str:
-        """Its place on the page."""
+        """The name of its place on the page."""
 
     @property
     def label(self) -> str:
-        """What it shows, for those who do not see it."""
+        """A description of the figure, for those who do not see it."""
 
     @property
     def inline(self) -> str:
-        """Its SVG."""
+        """The figure as SVG."""
 
     @property
     def width(self) -> int:
-        """Points at which its letters have their size."""
+        """The points at which its letters have their size."""
 
     @property
     def is_wide(self) -> bool:
@@ -62,7 +62,7 @@ Pictures = Mapping[str, Picture]
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """A figure that matters: its name, its value, and a few words."""
+    """A number that matters: its name, its value, and a few words."""
 
     name: str
     value: str
@@ -79,7 +79,7 @@ def whole_page(
     version: str,
     warning: str = "",
 ) -> str:
-    """A page; empty sections are left out."""
+    """Return a page; empty sections are left out."""
     style = files("dssfn.report").joinpath("style.css").read_text(encoding="utf-8")
     alert = f'<p class="warning">{text(warning)}</p>\n' if warning else ""
     parts = [
@@ -96,7 +96,7 @@ def whole_page(
 
 
 def text(words: object) -> str:
-    """Words as HTML."""
+    """Return words as HTML."""
     return html.escape(str(words), quote=True)
 
 
@@ -125,14 +125,14 @@ class Card(NamedTuple):
     name: str = ""
 
     def html(self) -> str:
-        """The part as HTML."""
+        """Return the part as HTML."""
         kinds = "card" + " wide" * self.is_wide + " long" * self.is_long
         place = f' id="{self.name}"' if self.name else ""
         return f'<{self.tag} class="{kinds}"{place}>\n{self.inner}\n</{self.tag}>'
 
 
 def section(title: str, about: str | Sequence[str], *cards: Card | None) -> str:
-    """Some paragraphs and two columns without holes; nothing if they are empty."""
+    """Return paragraphs and two columns without holes; nothing if they are empty."""
     shown = [card for card in cards if card]
     if not shown:
         return ""
@@ -150,7 +150,7 @@ def section(title: str, about: str | Sequence[str], *cards: Card | None) -> str:
 
 
 def figure(pictures: Pictures, name: str, title: str, note: str) -> Card | None:
-    """A figure with its caption, if it was drawn."""
+    """Return a figure with its caption, if it was drawn."""
     picture = pictures.get(name)
     if picture is None:
         return None
@@ -173,7 +173,7 @@ def _scrolled(inner: str, label: str) -> str:
 
 
 def table_card(table: Table | None, *, is_wide: bool = False) -> Card | None:
-    """A table in a card, if there is one."""
+    """Return a table in a card, if there is one."""
     if table is None:
         return None
     head = _cells(table, 'th scope="col"', table.head, 0)
@@ -192,7 +192,7 @@ def table_card(table: Table | None, *, is_wide: bool = False) -> Card | None:
 
 
 def _cells(table: Table, tag: str, words: Sequence[str], first: int) -> str:
-    """Cells of a row, from the column `first` on; numbers go to the right."""
+    """Return the cells of a row from the column `first` on; numbers go to the right."""
     end, cells = tag.split()[0], []
     for column, word in enumerate(words, start=first):
         is_number = column >= table.numeric_from and end == "td" and len(table.head) > 2

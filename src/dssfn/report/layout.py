@@ -20,7 +20,7 @@ STEPS = 200  # stress changes little after that
 
 
 def positions(n_nodes: int, edges: Sequence[Sequence[int]], kind: str) -> Points:
-    """Points (M, 2) within the unit circle.
+    """Return a point (M, 2) within the unit circle for every node.
 
     >>> positions(3, [(0, 1), (0, 2)], "star")[0].tolist()
     [0.0, 0.0]
@@ -37,7 +37,7 @@ def positions(n_nodes: int, edges: Sequence[Sequence[int]], kind: str) -> Points
 
 
 def circle(n_nodes: int) -> Points:
-    """Nodes on the unit circle, clockwise from the top."""
+    """Return points on the unit circle, clockwise from the top."""
     angles = np.pi / 2 - 2 * np.pi * np.arange(n_nodes) / max(n_nodes, 1)
     if n_nodes == 1:
         return np.zeros((1, 2))
@@ -45,7 +45,7 @@ def circle(n_nodes: int) -> Points:
 
 
 def _hops(n_nodes: int, edges: Sequence[Sequence[int]]) -> Points:
-    """Distances between all nodes; nodes that no path joins are far apart."""
+    """Return the hops between all nodes; nodes that no path joins are far apart."""
     A = np.zeros((n_nodes, n_nodes))
     for i, j in edges:
         A[i, j] = A[j, i] = 1
@@ -60,7 +60,7 @@ def _hops(n_nodes: int, edges: Sequence[Sequence[int]]) -> Points:
 
 
 def _scaled(hops: Points) -> Points:
-    """Classical scaling: the two main axes of the doubly centred squares."""
+    """Return classical scaling: the two main axes of the doubly centred squares."""
     centred = hops**2 - (hops**2).mean(axis=0)
     B = -(centred - centred.mean(axis=1, keepdims=True)) / 2
     values, vectors = np.linalg.eigh((B + B.T) / 2)
@@ -71,7 +71,7 @@ def _scaled(hops: Points) -> Points:
 
 
 def _apart(points: Points) -> Points:
-    """Nodes with the same neighbours would start, and stay, in one place."""
+    """Separate nodes with the same neighbours, which would start and stay together."""
     others = ~np.eye(len(points), dtype=bool)
     if _distances(points)[others].min(initial=1.0) > 1e-6:
         return points
@@ -79,7 +79,7 @@ def _apart(points: Points) -> Points:
 
 
 def _majorised(points: Points, hops: Points) -> Points:
-    """Less and less stress, with weights 1 / hops^2."""
+    """Return points with less and less stress, with weights 1 / hops^2."""
     n = len(hops)
     W = np.zeros_like(hops)
     apart = ~np.eye(n, dtype=bool)
@@ -105,7 +105,7 @@ def _stress(points: Points, hops: Points) -> float:
 
 
 def _upright(points: Points) -> Points:
-    """Turned to need little paper, first node to the upper left; in the unit circle."""
+    """Return points turned to need little paper, the first node to the upper left."""
     points = points - points.mean(axis=0)
     turned = [points @ _rotation(angle) for angle in np.linspace(0, np.pi, 181)[:-1]]
     sides = [np.ptp(one, axis=0) for one in turned]
@@ -128,5 +128,5 @@ def _rotation(angle: float) -> Points:
 
 
 def _area(sides: Points) -> float:
-    """Of a box; a line counts by its length too, so that it lies down."""
+    """Return the area of a box; a line counts by its length, so that it lies down."""
     return float(sides[0] * sides[1] + 1e-3 * sides[1])

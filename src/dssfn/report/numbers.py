@@ -12,7 +12,7 @@ _NARROW = "\u202f"  # a narrow space that does not break: between number and uni
 
 
 def clean(label: object, longest: int = LONGEST) -> str:
-    """A label that any file can hold: printable, and not too long.
+    """Return a label that any file can hold: printable, and not too long.
 
     >>> clean("a\\x00b"), clean("abcdef", 4)
     ('a\ufffdb', 'abc…')
@@ -22,7 +22,7 @@ def clean(label: object, longest: int = LONGEST) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share of one, in percent.
+    """Return a share of one in per cent.
 
     >>> percent(0.98)
     '98.00\u202f%'
@@ -31,7 +31,7 @@ def percent(share: float | None) -> str:
 
 
 def count(number: float) -> str:
-    """A whole number.
+    """Return a whole number, with commas between thousands.
 
     >>> count(1347)
     '1,347'
@@ -40,7 +40,7 @@ def count(number: float) -> str:
 
 
 def decibel(value: float) -> str:
-    """A level, with a true minus.
+    """Return a level in dB, with a true minus.
 
     >>> decibel(-23.456)
     '−23.46\u202fdB'
@@ -49,7 +49,7 @@ def decibel(value: float) -> str:
 
 
 def power(exponent: int) -> str:
-    """A power of ten.
+    """Return a power of ten.
 
     >>> power(-12)
     '10⁻¹²'
@@ -58,7 +58,7 @@ def power(exponent: int) -> str:
 
 
 def small(value: float | None) -> str:
-    """A number of any size, to two digits.
+    """Return a number of any size, to two digits.
 
     >>> small(3.2754e-12), small(0.95), small(0.0)
     ('3.3 × 10⁻¹²', '0.95', '0')
@@ -74,7 +74,7 @@ def small(value: float | None) -> str:
 
 
 def brief(value: float) -> str:
-    """A number that somebody chose; a power of ten as such.
+    """Return a number that somebody chose; a power of ten as such.
 
     >>> brief(1e-12), brief(2e-8)
     ('10⁻¹²', '2.0 × 10⁻⁸')
@@ -84,7 +84,7 @@ def brief(value: float) -> str:
 
 
 def amount(value: float) -> str:
-    """A number to about five digits.
+    """Return a number to about five digits.
 
     >>> amount(10413.7), amount(6.0780268), amount(0.0), amount(1.5e9)
     ('10,414', '6.0780', '0', '1.5 × 10⁹')
@@ -96,7 +96,7 @@ def amount(value: float) -> str:
 
 
 def unit_of(n_bytes: float) -> tuple[str, int]:
-    """The unit that fits a size, and its bytes.
+    """Return the unit that fits a size, and its bytes.
 
     >>> unit_of(12_300_000)
     ('MB', 1000000)
@@ -107,7 +107,7 @@ def unit_of(n_bytes: float) -> tuple[str, int]:
 
 
 def size(n_bytes: float, gap: str = _NARROW) -> str:
-    """A size with the unit that fits; terminals take a plain space as the gap.
+    """Return a size with the unit that fits; terminals take a plain space as the gap.
 
     >>> size(220_752_000), size(12_300_000, gap=" ")
     ('221\u202fMB', '12.3 MB')
@@ -117,7 +117,7 @@ def size(n_bytes: float, gap: str = _NARROW) -> str:
 
 
 def digits(value: float) -> str:
-    """A number of any size from one thousandth on, to three digits or whole.
+    """Return a number of any size from one thousandth on, to three digits or whole.
 
     >>> digits(36_811.4), digits(46.49), digits(0.2149)
     ('36,811', '46.5', '0.215')
@@ -126,7 +126,7 @@ def digits(value: float) -> str:
 
 
 def seconds(value: float) -> str:
-    """A time with the unit that fits.
+    """Return a time with the unit that fits.
 
     >>> seconds(1.04), seconds(192)
     ('1.0\u202fs', '3\u202fmin 12\u202fs')
@@ -141,7 +141,7 @@ def seconds(value: float) -> str:
 
 
 def plural(number: int, one: str, many: str | None = None) -> str:
-    """A number of things.
+    """Return a number with the name of what is counted.
 
     >>> plural(1, "node"), plural(10, "node")
     ('1 node', '10 nodes')
@@ -150,7 +150,7 @@ def plural(number: int, one: str, many: str | None = None) -> str:
 
 
 def setting(value: Any) -> str:
-    """A setting as it is written.
+    """Return a setting as it is written.
 
     >>> setting(True), setting(None), setting(0.02), setting([1, 2])
     ('yes', '–', '0.02', '1, 2')

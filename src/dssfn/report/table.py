@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table.
+    """A table of words and numbers.
 
     Parameters
     ----------
     caption : str
         What it shows.
     head : sequence of str
-        One per column.
+        The name of each column.
     rows : sequence of sequences of str
         The first cell names the row.
     numeric_from : int
@@ -31,7 +31,7 @@ class Table:
     note: str = ""
 
     def markdown(self) -> str:
-        """With its caption and its note."""
+        """Return the table as Markdown, with its caption and its note."""
         lines = [self.head, ["---"] * len(self.head), *self.rows]
         body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
         parts = [f"### {self.caption}", body, self.note]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A drawing, and what stands above it on the page."""
+    """A drawing, and the title above it on the page."""
 
     drawing: Drawing
     title: str
@@ -31,12 +31,12 @@ class Figure:
 
 
 class MakeTasks(Protocol):
-    """Gives the tasks of an experiment."""
+    """A function that returns the tasks of an experiment."""
 
     def __call__(
         self, *, quick: bool, seeds: Sequence[int], data_dir: Path | None = None
     ) -> Sequence[Task]:
-        """The tasks, in the order in which they are run.
+        """Return the tasks, in the order in which they are run.
 
         Parameters
         ----------
@@ -50,13 +50,13 @@ class MakeTasks(Protocol):
 
 
 def no_headlines(rows: Sequence[Row]) -> Sequence[Headline]:
-    """Nothing at the top of the page."""
+    """Return nothing for the top of the page."""
     return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
-    """Which rows are made, and how they are shown.
+    """An experiment: which rows are made, and how they are shown.
 
     All functions but `tasks` take the rows of this experiment, at least one, in the
     order in which they were made. A sweep may have been stopped: any may be missing.
@@ -64,21 +64,21 @@ class Experiment:
     Parameters
     ----------
     name : str
-        As in `dssfn reproduce NAME`, and in every row.
+        Its name, as in `dssfn reproduce NAME` and in every row.
     title : str
-        Of its section on the page.
+        The title of its section on the page.
     tasks : callable
-        Gives what there is to train. What trains is imported when a task runs, so that
-        a page can be made without.
+        Returns what there is to train. What trains is imported when a task runs, so
+        that a page can be made without.
     table : callable
-        The rows as a table.
+        Returns the rows as a table.
     words : callable
-        What the rows say, in paragraphs; every number is taken from them.
+        Returns what the rows say, in paragraphs; every number is taken from them.
     figures : callable
-        The rows as figures. It imports `dssfn.report.canvas`, and with it matplotlib,
-        when it is called: all else does without.
+        Returns the rows as figures. It imports `dssfn.report.canvas`, and with it
+        matplotlib, when it is called: all else does without.
     headlines : callable, optional
-        What stands at the top of the page.
+        Returns what is shown at the top of the page.
     """
 
     name: str

@@ -22,14 +22,14 @@ Drawn = Mapping[str, Sequence[Figure]]
 def tables_of(
     rows: Iterable[Row], experiments: Collection[Experiment]
 ) -> dict[str, Table]:
-    """The table of every experiment that has rows, by its name."""
+    """Return the table of every experiment that has rows, by its name."""
     return {one.name: one.table(some) for one, some in _with_rows(rows, experiments)}
 
 
 def draw_evidence(
     rows: Iterable[Row], experiments: Collection[Experiment]
 ) -> dict[str, list[Figure]]:
-    """Every figure that the rows have the numbers for, by experiment."""
+    """Return every figure that the rows have the numbers for, by experiment."""
     from dssfn.report.canvas import style  # needs matplotlib; tables do without
 
     with style():
@@ -42,15 +42,16 @@ def draw_evidence(
 def make_evidence_page(
     rows: Sequence[Row], drawn: Drawn, experiments: Collection[Experiment]
 ) -> str:
-    """One page for all experiments that have rows.
+    """Return one page for all experiments that have rows.
 
     Parameters
     ----------
     rows : sequence of Row
+        The rows of all experiments.
     drawn : mapping
         Figures by experiment, as `draw_evidence` makes them.
     experiments : collection of Experiment
-        In the order of their sections.
+        The experiments, in the order of their sections.
     """
     found = _with_rows(rows, experiments)
     return whole_page(
@@ -73,7 +74,7 @@ def make_evidence_page(
 def _with_rows(
     rows: Iterable[Row], experiments: Collection[Experiment]
 ) -> list[tuple[Experiment, list[Row]]]:
-    """The experiments that have rows, each with its own."""
+    """Return the experiments that have rows, each with its own."""
     rows = list(rows)
     every = [(one, of_experiment(rows, one.name)) for one in experiments]
     return [(one, some) for one, some in every if some]
@@ -91,7 +92,7 @@ def _section(
 def _record(
     rows: Sequence[Row], found: Sequence[tuple[Experiment, Sequence[Row]]]
 ) -> str:
-    """On what the rows were made."""
+    """Return on what machine and with which versions the rows were made."""
     made = {
         name: sorted({row.made_by[name] for row in rows if name in row.made_by})
         for name in dict.fromkeys(name for row in rows for name in row.made_by)

@@ -13,12 +13,12 @@ QUICK = "Reduced sizes (--quick): these are not the paper's figures."
 
 
 def of_experiment(rows: Iterable[Row], experiment: str) -> list[Row]:
-    """The rows of an experiment."""
+    """Return the rows of an experiment."""
     return [row for row in rows if row.experiment == experiment]
 
 
 def where(rows: Iterable[Row], **key: Value) -> list[Row]:
-    """The rows whose key has these values."""
+    """Return the rows whose key has these values."""
     return [
         row
         for row in rows
@@ -29,7 +29,7 @@ def where(rows: Iterable[Row], **key: Value) -> list[Row]:
 def grouped(
     rows: Iterable[Row], names: tuple[str, ...]
 ) -> dict[tuple[Value, ...], list[Row]]:
-    """Rows by some parts of their keys, in the order in which they come."""
+    """Return rows by some parts of their keys, in the order in which they come."""
     groups: defaultdict[tuple[Value, ...], list[Row]] = defaultdict(list)
     for row in rows:
         groups[tuple(row.key[name] for name in names)].append(row)
@@ -37,28 +37,28 @@ def grouped(
 
 
 def mean(group: Sequence[Row], metric: str) -> float:
-    """The mean of a metric."""
+    """Return the mean of a metric."""
     return statistics.mean(float(row.metrics[metric]) for row in group)
 
 
 def deviation(group: Sequence[Row], metric: str) -> float:
-    """The standard deviation of a metric; zero for a single row."""
+    """Return the standard deviation of a metric; zero for a single row."""
     values = [row.metrics[metric] for row in group]
     return statistics.stdev(values) if len(values) > 1 else 0.0
 
 
 def is_quick(rows: Iterable[Row]) -> bool:
-    """Whether the rows are of reduced sizes."""
+    """Return whether the rows are of reduced sizes."""
     return any(row.key.get("quick") for row in rows)
 
 
 def note_on(rows: Iterable[Row], text: str = "") -> str:
-    """The note under a table, which says if its rows are of reduced sizes."""
+    """Return the note under a table, which says if its rows are of reduced sizes."""
     return " ".join(part for part in (text, QUICK if is_quick(rows) else "") if part)
 
 
 def file_name(*parts: object) -> str:
-    """The name of a figure and its files: letters and digits.
+    """Return the name of a figure and its files: letters and digits.
 
     >>> file_name("comparison", "letter", "dirichlet:0.1")
     'comparison-letter-dirichlet-0-1'

@@ -48,7 +48,7 @@ ONE_ROUNDING = 2.2e-16  # of a double
 
 
 def draw_all(result: Result) -> dict[str, Drawing]:
-    """Every figure that the result has the numbers for, by name."""
+    """Draw every figure that the result has the numbers for, by name."""
     drawn = {}
     with style():
         for draw in _DRAWERS:
@@ -59,7 +59,7 @@ def draw_all(result: Result) -> dict[str, Drawing]:
 
 
 def draw_graph(result: Result) -> Drawing | None:
-    """Nodes and links."""
+    """Draw nodes and links."""
     edges = result.graph.edges if result.graph else None
     n_nodes = result.settings.n_nodes
     if not edges or n_nodes > LARGEST_DRAWN:
@@ -105,7 +105,7 @@ def _draw_nodes(axes: Axes, points: Any) -> None:
 
 
 def draw_cost(result: Result) -> Drawing | None:
-    """Cost per layer, on a logarithmic scale."""
+    """Draw the cost per layer, on a logarithmic scale."""
     layers = [row.layer for row in result.layers if row.cost > 0]
     costs = [row.cost for row in result.layers if row.cost > 0]
     if not costs:
@@ -138,7 +138,7 @@ def _layer_axis(axes: Axes, layers: Sequence[int]) -> None:
 
 
 def draw_accuracy(result: Result) -> Drawing | None:
-    """Accuracy per layer, on the training and the test samples."""
+    """Draw the accuracy per layer, on the training and the test samples."""
     rows = result.layers
     if not rows:
         return None
@@ -167,7 +167,7 @@ def draw_accuracy(result: Result) -> Drawing | None:
 
 
 def draw_traffic(result: Result) -> Drawing | None:
-    """Bytes over all links, layer by layer and before the first."""
+    """Draw bytes over all links, layer by layer and before the first."""
     if result.communication is None:
         return None
     before = result.communication.before_layers.bytes_total
@@ -198,7 +198,7 @@ def draw_traffic(result: Result) -> Drawing | None:
 
 
 def draw_averaging(result: Result) -> Drawing | None:
-    """Rounds of one average, by scheme; the one that was used stands out."""
+    """Draw the rounds of one average by scheme; the one that was used stands out."""
     schemes = result.graph.averaging if result.graph else None
     if not schemes or not any(one.rounds for one in schemes.values()):
         return None
@@ -225,13 +225,13 @@ def draw_averaging(result: Result) -> Drawing | None:
 
 
 def _scheme(result: Result) -> str:
-    """The scheme that found the averages; a node has it from the plan."""
+    """Return the scheme that found the averages; a node has it from the plan."""
     sent = result.communication
     return result.settings.consensus if sent is None else sent.consensus
 
 
 def draw_equivalence(result: Result) -> Drawing | None:
-    """How far models and costs are apart, on a logarithmic scale."""
+    """Draw how far models and costs are apart, on a logarithmic scale."""
     equal = result.equivalence
     if equal is None:
         return None

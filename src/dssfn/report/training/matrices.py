@@ -30,13 +30,13 @@ Counts = NDArray[np.int64]
 LARGEST = 30  # classes, or nodes, in a matrix that can be read
 LONGEST_TICK = 12  # letters
 EMPTY = 0.05  # how much of a cell without samples is covered
-# Figures are dark on a cell that is covered up to a half and bright on a full one; in
+# Numbers are dark on a cell that is covered up to a half and bright on a full one; in
 # between, neither could be read.
 STRONG, FAINT = 0.5, 0.12
 
 
 def confusion_counts(result: Result) -> Counts | None:
-    """Test samples by true class and prediction, (Q, Q); None for none or too many."""
+    """Return test samples by class and prediction, (Q, Q), unless none or too many."""
     entries, n_classes = result.confusion, len(result.settings.classes)
     if not entries or n_classes > LARGEST:
         return None
@@ -47,7 +47,7 @@ def confusion_counts(result: Result) -> Counts | None:
 
 
 def draw_confusion(result: Result) -> Drawing | None:
-    """Test samples by true class and prediction."""
+    """Draw test samples by true class and prediction."""
     counts = confusion_counts(result)
     if counts is None:
         return None
@@ -70,7 +70,7 @@ def draw_confusion(result: Result) -> Drawing | None:
 
 
 def draw_held(result: Result) -> Drawing | None:
-    """Training samples by node and class."""
+    """Draw training samples by node and class."""
     held, classes = result.held, result.settings.classes
     if not held or len(held) > LARGEST or len(classes) > LARGEST:
         return None
@@ -91,7 +91,7 @@ def draw_held(result: Result) -> Drawing | None:
 
 
 def _draw_cells(counts: Counts, cover: Any, colours: Any) -> Axes:
-    """Squares that are covered by colour, each with its number."""
+    """Draw squares that are covered by colour, each with its number."""
     rows, columns = counts.shape
     cell = max((WIDTH - 48) / max(columns, 8), 19.5)
     height = float(np.clip(300 / rows, 17, min(cell, 32))) * rows + 48

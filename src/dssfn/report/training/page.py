@@ -9,12 +9,12 @@ from dssfn.results import Result
 
 
 def make_page(result: Result, pictures: Pictures) -> str:
-    """The report of one training.
+    """Return the report of one training as HTML.
 
     Parameters
     ----------
     result : Result
-        Sections whose numbers are missing, as they are on a node, are left out.
+        The metrics. Sections whose numbers are missing, as on a node, are left out.
     pictures : mapping
         Figures by name.
     """

@@ -32,7 +32,7 @@ _GROUPS = {
     ),
     "Model and training": (),
 }  # fmt: skip
-_OF_THE_NETWORK = ("n_nodes", "topology", "partition")  # come first
+_OF_THE_NETWORK = ("n_nodes", "topology", "partition")  # these come first
 _REST = "Model and training"
 _OF_ADMM = (
     "n_iter", "mu_input", "mu_hidden", "warm_start", "relaxation", "balance_mu",
@@ -64,7 +64,7 @@ _DIVIDED = {
 
 
 def lead(result: Result) -> str:
-    """The training in two sentences."""
+    """Return the training in two sentences."""
     settings = result.settings
     network = f"one network of {plural(settings.n_layers, 'hidden layer')}"
     samples = "" if result.n_train is None else plural(result.n_train, "sample")
@@ -82,7 +82,7 @@ def lead(result: Result) -> str:
 
 
 def _graph_name(topology: str) -> str:
-    """As in "a circular graph of degree 4".
+    """Return the name of a graph in words, as in "a circular graph of degree 4".
 
     >>> _graph_name("circular(degree=4)"), _graph_name("roads")
     ('a circular graph of degree 4', 'the graph “roads”')
@@ -94,7 +94,7 @@ def _graph_name(topology: str) -> str:
 
 
 def headlines(result: Result) -> list[Headline]:
-    """The numbers that matter."""
+    """Return the numbers that matter."""
     error = _training_error(result)
     if result.node is not None:
         return [*error, *_of_links(result)]
@@ -110,7 +110,7 @@ def _training_error(result: Result) -> list[Headline]:
 
 
 def _of_links(result: Result) -> list[Headline]:
-    """What a node sent and received, and how long it took."""
+    """Return what a node sent and received, and how long it took."""
     links = (result.peers or {}).values()
     sent = sum(link.bytes_sent for link in links)
     received = sum(link.bytes_received for link in links)
@@ -158,7 +158,7 @@ def _one_machine(equal: Equivalence | None) -> list[Headline]:
 
 
 def graph_table(result: Result) -> Table:
-    """The graph in numbers."""
+    """Return the graph in numbers."""
     settings, graph = result.settings, result.graph
     rows = [("kind", clean(settings.topology)), ("nodes", count(settings.n_nodes))]
     if graph is not None:
@@ -172,7 +172,7 @@ def graph_table(result: Result) -> Table:
 
 
 def layers_table(result: Result) -> Table:
-    """One row per layer."""
+    """Return a table with one row per layer."""
     head = ["layer", "cost", "error", "training", "averages"]
     rows = [
         [
@@ -199,7 +199,7 @@ def _traffic_of(row: Layer) -> list[str]:
 
 
 def confusions_table(result: Result) -> Table | None:
-    """The most frequent mistakes; None where there are none."""
+    """Return the most frequent mistakes; None where there are none."""
     entries, classes = result.confusion or (), result.settings.classes
     totals: dict[int, int] = {}
     for true, _, number in entries:
@@ -222,7 +222,7 @@ def confusions_table(result: Result) -> Table | None:
 
 
 def classes_table(result: Result) -> Table | None:
-    """The classes that are found least often, for want of a matrix."""
+    """Return the classes that are found least often, where a matrix is too large."""
     totals: dict[int, int] = {}
     right: dict[int, int] = {}
     for true, predicted, number in result.confusion or ():
@@ -244,7 +244,7 @@ def classes_table(result: Result) -> Table | None:
 
 
 def equivalence_table(result: Result) -> Table | None:
-    """How far apart the models are; None where that is not known."""
+    """Return how far apart the models are; None where that is not known."""
     equal = result.equivalence
     if equal is None:
         return None
@@ -263,7 +263,7 @@ def _or_equal(spread: float) -> str:
 
 
 def traffic_table(result: Result) -> Table | None:
-    """What went over all links, and how it was decided; None where it is not known."""
+    """Return the traffic over all links and the scheme; None where it is not known."""
     sent = result.communication
     if sent is None:
         return None
@@ -283,7 +283,7 @@ def traffic_table(result: Result) -> Table | None:
 
 
 def links_table(result: Result) -> Table | None:
-    """What a node's links carried, by neighbour; None for a training of one host."""
+    """Return the traffic of a node by neighbour; None for a training of one host."""
     if not result.peers:
         return None
     rows = [
@@ -301,7 +301,7 @@ def links_table(result: Result) -> Table | None:
 
 
 def settings_tables(result: Result) -> list[Table]:
-    """All settings that had a say, in groups."""
+    """Return all settings that were used, in groups."""
     given = msgspec.to_builtins(result.settings)
     settings = {name: given.pop(name) for name in _OF_THE_NETWORK} | given
     if result.settings.solver != "admm":
@@ -320,13 +320,13 @@ def settings_tables(result: Result) -> list[Table]:
 
 
 def versions_table(result: Result) -> Table:
-    """On what the training ran."""
+    """Return the versions and the machine of the training."""
     rows = [(clean(name), clean(value)) for name, value in result.made_by.items()]
     return Table("Versions", ("part", "version"), rows)
 
 
 def accuracy_of_averages(result: Result) -> str:
-    """What one average is computed to, in words."""
+    """Return how accurate one average is, in words."""
     if result.graph is None:
         return ""
     return f" to {brief(result.graph.tol)} of the first disagreement"
