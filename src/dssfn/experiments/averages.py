@@ -29,8 +29,9 @@ def average_together(
     programs : sequence of Program
         One per node.
     averaging : Averaging
+        The averaging scheme.
     traffic : Traffic
-        Is added to.
+        The account that the traffic is added to.
 
     Examples
     --------
@@ -60,7 +61,7 @@ def average_together(
 def scaling_of(
     shards: Sequence[Samples], averaging: Averaging, traffic: Traffic
 ) -> tuple[Array, Array]:
-    """Mean and deviation of every feature, agreed on as dSSFN's nodes do.
+    """Return mean and deviation of every feature, agreed on as dSSFN's nodes do.
 
     Parameters
     ----------

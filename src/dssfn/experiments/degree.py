@@ -37,14 +37,14 @@ DEGREES = range(1, N_NODES // 2 + 1)
 TOL = 1e-10
 LATENCY, BANDWIDTH = 0.02, 100e6  # seconds, bits per second
 REPEATS = 3
-SHOWN = (1, 2, 4, 7, 10)  # degrees whose times are told
+SHOWN = (1, 2, 4, 7, 10)  # degrees whose times are shown
 MOST_SAVED = 0.9  # of the rounds that any degree can save
 
 
 def tasks(
     *, quick: bool, seeds: Sequence[int], data_dir: Path | None = None
 ) -> list[Task]:
-    """The training itself, then every degree and scheme."""
+    """Return the training itself, then every degree and scheme."""
     sets = QUICK_SETS if quick else SETS
     training = [_training(name, seeds[0], quick, data_dir) for name in sets]
     averaging = [
@@ -109,7 +109,7 @@ def _averaging(
 
 
 def _measured(averaging: Averaging, shape: tuple[int, int]) -> float:
-    """Seconds of one averaging on all nodes, round by round."""
+    """Return the seconds of one averaging on all nodes, round by round."""
     from dssfn.consensus import run_rounds
 
     rng = np.random.default_rng(0)
@@ -123,14 +123,14 @@ def _measured(averaging: Averaging, shape: tuple[int, int]) -> float:
 
 
 class OfSet(NamedTuple):
-    """What is known of one data set: its training, and averagings by scheme."""
+    """The rows of one data set: its training, and averagings by scheme."""
 
     data: str
     training: Metrics
     schemes: dict[str, dict[int, Metrics]]  # by degree
 
     def times(self, scheme: str, kind: str) -> dict[int, float]:
-        """Seconds of a training by degree, "estimated" here or "modelled" over links.
+        """Return seconds of a training by degree, "estimated" here or "modelled".
 
         One averaging counts as often as the training averages: as it was timed on the
         machine that made the rows, or by a model with latency and bandwidth.
@@ -144,7 +144,7 @@ class OfSet(NamedTuple):
 
 
 def by_set(rows: Iterable[Row]) -> list[OfSet]:
-    """The sets that have a training and averagings; a sweep may have been stopped."""
+    """Return the sets that have a training and averagings; some may be missing."""
     rows = list(rows)
     found = []
     for training in where(rows, part="training"):
@@ -159,7 +159,7 @@ def by_set(rows: Iterable[Row]) -> list[OfSet]:
 
 
 def table(rows: Sequence[Row]) -> Table:
-    """Rounds of an averaging for every degree, and the time of a training."""
+    """Return the rounds of an averaging and the time of a training by degree."""
     found = by_set(rows)
     schemes = list(dict.fromkeys(scheme for one in found for scheme in one.schemes))
     lines = []
@@ -194,7 +194,7 @@ def _cell(one: OfSet, scheme: str, d: int) -> str:
 
 
 def words(rows: Sequence[Row]) -> list[str]:
-    """Why training time falls with the degree, and where it stops falling."""
+    """Return why training time falls with the degree, and where it stops falling."""
     found = by_set(rows)
     return [
         "Only averaging depends on the degree. One gossip round leaves the share λ of "
@@ -208,7 +208,7 @@ def words(rows: Sequence[Row]) -> list[str]:
 
 
 def _on_rounds(one: OfSet) -> Iterator[str]:
-    """Where the rounds of gossip are saved, and what that would explain."""
+    """Yield where the rounds of gossip are saved, and what that would explain."""
     gossip = one.schemes.get("gossip", {})
     if len(gossip) < 2:
         return
@@ -248,7 +248,7 @@ def _on_exact(one: OfSet) -> Iterator[str]:
 
 
 def figures(rows: Sequence[Row]) -> Iterator[Figure]:
-    """Rounds by degree, and the time of a training, modelled and estimated."""
+    """Draw rounds by degree, and the time of a training, modelled and estimated."""
     found = by_set(rows)
     for one in found[:1]:
         rounds = {
@@ -274,7 +274,7 @@ def figures(rows: Sequence[Row]) -> Iterator[Figure]:
 
 
 def _draw_times(one: OfSet, kind: str, unit: str, length: int) -> Drawing:
-    """The time of a training by degree, in units of so many seconds."""
+    """Draw the time of a training by degree, in units of so many seconds."""
     times = {
         scheme: {d: t / length for d, t in one.times(scheme, kind).items()}
         for scheme in one.schemes

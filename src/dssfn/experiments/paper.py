@@ -48,12 +48,12 @@ TABLE_2 = {  # centralised, and on 20 nodes
 
 
 def published(name: str, n_nodes: int) -> Metrics:
-    """The paper's numbers for a row, and for what set they are."""
+    """Return the paper's numbers for a row, and for what set they are."""
     set_of_paper = STAND_INS.get(name, name)
     row = TABLE_2[set_of_paper][n_nodes > 1]
     return {"paper": {"data": set_of_paper, **row._asdict()}}
 
 
 def is_of_paper(row: Row) -> bool:
-    """Whether a row is of one of the paper's own sets, and not of a stand-in."""
+    """Return whether a row is of one of the paper's own sets, and not of a stand-in."""
     return bool(row.metrics["paper"]["data"] == row.key["data"])

@@ -17,7 +17,7 @@ from dssfn.experiments import (
 from dssfn.report.evidence.experiment import Experiment
 
 ALL = "all"
-"""What `dssfn reproduce` calls all experiments together."""
+"""The name of all experiments together in `dssfn reproduce`."""
 
 EXPERIMENTS: dict[str, Experiment] = {}
 """Experiments by name, in the order of their sections on the page."""
@@ -29,7 +29,7 @@ def register(experiment: Experiment) -> None:
     Parameters
     ----------
     experiment : Experiment
-        With a name that no other has.
+        The experiment, with a name that no other has.
     """
     if experiment.name in {*EXPERIMENTS, ALL}:
         raise PlanError(

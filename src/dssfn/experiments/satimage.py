@@ -49,7 +49,7 @@ CHANGES: dict[str, dict[str, Any]] = {
 def tasks(
     *, quick: bool, seeds: Sequence[int], data_dir: Path | None = None
 ) -> list[Task]:
-    """One row for every change and seed."""
+    """Return one row for every change and seed."""
     changes = list(CHANGES.items())
     return [
         _task(name, change, seed, quick=quick, data_dir=data_dir)
@@ -86,7 +86,7 @@ def _task(
 
 
 def table(rows: Sequence[Row]) -> Table:
-    """What each change does to the Satimage row."""
+    """Return what each change does to the Satimage row, as a table."""
     lines = []
     for (change,), group in grouped(rows, ("change",)).items():
         paper = group[0].metrics["paper"]
@@ -110,7 +110,7 @@ def table(rows: Sequence[Row]) -> Table:
 
 
 def words(rows: Sequence[Row]) -> list[str]:
-    """Which change comes nearest to the published error."""
+    """Return which change comes nearest to the published error."""
     if is_quick(rows):
         return ["A small network and few samples, to see that everything runs."]
     paper = rows[0].metrics["paper"]["train_error_db"]
@@ -129,7 +129,7 @@ def words(rows: Sequence[Row]) -> list[str]:
 
 
 def figures(rows: Sequence[Row]) -> Iterator[Figure]:
-    """The train error after every change, beside the published one."""
+    """Draw the train error after every change, beside the published one."""
     from dssfn.report import canvas
 
     groups = grouped(rows, ("change",))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 NAME = "table2"
 SETS = ("vowel", "satimage", "letter", "mnist", "caltech101_spm", "norb_subset3")
 QUICK_SETS = ("vowel", "satimage", "letter")
-NEAR_DB, NEAR_POINTS = 1.0, 1.5  # what counts as the paper's figure
+NEAR_DB, NEAR_POINTS = 1.0, 1.5  # differences that count as met
 SETTINGS = {  # in the order of the table
     "paper": "the paper's settings",
     "range": "the paper's settings, inputs in [-1, 1]",
@@ -46,9 +46,11 @@ class Column(NamedTuple):
     Parameters
     ----------
     settings : str
-        Names it.
+        The name of the settings.
     preset : str
+        The preset that they start from.
     n_nodes : int
+        The number of nodes; 1 for centralised training.
     changes : dict
         What is not as in the preset.
     in_range : bool
@@ -83,7 +85,7 @@ WIDE = Column(
 def tasks(
     *, quick: bool, seeds: Sequence[int], data_dir: Path | None = None
 ) -> list[Task]:
-    """One row for every data set, column and seed; the quickest sets come first."""
+    """Return one row for every data set, column and seed; quick sets come first."""
     return [
         _task(name, column, seed, quick=quick, data_dir=data_dir)
         for name in (QUICK_SETS if quick else SETS)
@@ -93,7 +95,7 @@ def tasks(
 
 
 def columns_of(name: str) -> tuple[Column, ...]:
-    """The columns of a data set."""
+    """Return the columns of a data set."""
     columns = COLUMNS if name in STAND_INS else COLUMNS + RESCALED
     return (*columns, WIDE) if name == "mnist" else columns
 
@@ -123,7 +125,7 @@ def _task(
 
 
 def table(rows: Sequence[Row]) -> Table:
-    """Our metrics beside the paper's, and the difference."""
+    """Return our metrics beside the paper's, and the difference."""
     sets = list(grouped(rows, ("data",)))
 
     def in_order(row: Row) -> tuple[int, int, int]:
@@ -166,7 +168,7 @@ def _line(group: Sequence[Row]) -> tuple[str, ...]:
 
 
 def mean_cell(group: Sequence[Row], metric: str, unit: float) -> str:
-    """The mean of a metric and, for several rows, its standard deviation."""
+    """Return the mean of a metric and, for several rows, its standard deviation."""
     text = f"{unit * mean(group, metric):.2f}"
     if len(group) == 1:
         return text
@@ -176,7 +178,7 @@ def mean_cell(group: Sequence[Row], metric: str, unit: float) -> str:
 def against_cell(
     group: Sequence[Row], metric: str, unit: float, paper: float | None
 ) -> str:
-    """The same, with the paper's number and the difference if there is one."""
+    """Return that cell with the paper's number and the difference, if there is one."""
     text = mean_cell(group, metric, unit)
     if paper is None:
         return text
@@ -188,7 +190,7 @@ def _place(n_nodes: object) -> str:
 
 
 def words(rows: Sequence[Row]) -> list[str]:
-    """How near the paper's figures are, and where ours are ahead."""
+    """Return how near the paper's numbers are, and where ours are ahead."""
     if is_quick(rows):
         return [
             "Small networks and few samples, with the paper's settings and with ours, "
@@ -249,7 +251,7 @@ def _on_stand_ins(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _near_and_far(rows: Sequence[Row], settings: str) -> tuple[list[str], list[str]]:
-    """The columns of Table II that are met, and those that are not and by how much."""
+    """Return the columns of Table II that are met, and how far off the others are."""
     near: list[str] = []
     far: list[str] = []
     ours = filter(is_of_paper, where(rows, settings=settings))
@@ -264,7 +266,7 @@ def _near_and_far(rows: Sequence[Row], settings: str) -> tuple[list[str], list[s
 
 
 def _ahead(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
-    """The sets on which our defaults are ahead of the paper, and the others."""
+    """Return the sets on which our defaults are ahead of the paper, and the others."""
     ahead: list[str] = []
     behind: list[str] = []
     ours = filter(is_of_paper, where(rows, settings="default"))
@@ -278,7 +280,7 @@ def _ahead(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
 
 
 def headlines(rows: Sequence[Row]) -> list[Headline]:
-    """How many columns are met, and on how many sets our defaults are ahead."""
+    """Return how many columns are met, and on how many sets our defaults are ahead."""
     found = []
     full = where(rows, quick=False)
     near, far = _near_and_far(full, "paper")
@@ -295,7 +297,7 @@ def headlines(rows: Sequence[Row]) -> list[Headline]:
 
 
 def figures(rows: Sequence[Row]) -> Iterator[Figure]:
-    """Test accuracy on the nodes, beside what the paper has."""
+    """Draw the test accuracy on the nodes, beside what the paper has."""
     several = [row for row in rows if is_of_paper(row) and row.key["n_nodes"] != 1]
     if several:
         yield Figure(

@@ -22,7 +22,7 @@ QUICK_SAMPLES = 1500
 
 
 class Size(NamedTuple):
-    """How large a network is trained."""
+    """The size of a network."""
 
     n_layers: int
     width: int
@@ -32,14 +32,14 @@ PAPER_SIZE, QUICK_SIZE = Size(20, 1000), Size(5, 100)
 
 
 def size_of(*, quick: bool) -> Size:
-    """The paper's network, or one that is trained in seconds."""
+    """Return the size of the paper's network, or of one that is trained in seconds."""
     return QUICK_SIZE if quick else PAPER_SIZE
 
 
 def data_of(name: str, seed: int, *, quick: bool, data_dir: Path | None) -> Dataset:
-    """A data set as one trial of the paper has it.
+    """Return a data set as one trial of the paper has it.
 
-    The authors divide Letter anew in every trial; the others have a split of their own.
+    The authors split Letter again in every trial; the others have a fixed split.
     """
     data = load_dataset(name, data_dir=data_dir, seed=seed)
     if name == "letter":
@@ -58,7 +58,7 @@ def _divided_anew(data: Dataset, seed: int) -> Dataset:
 
 
 def _thinned(data: Dataset, seed: int) -> Dataset:
-    """A few samples, every class among them as in the whole."""
+    """Return a few samples, every class among them as in the whole."""
     rng = np.random.default_rng(seed)
     parts: dict[str, Any] = {}
     for part in ("train", "test"):
@@ -69,7 +69,7 @@ def _thinned(data: Dataset, seed: int) -> Dataset:
 
 
 def in_range(data: Dataset) -> Dataset:
-    """Each feature moved and scaled so that its training samples fill [-1, 1].
+    """Return data with each feature scaled so that training samples fill [-1, 1].
 
     What is constant in training becomes zero there.
     """
@@ -80,14 +80,14 @@ def in_range(data: Dataset) -> Dataset:
 
 
 def ring(n_nodes: int = N_NODES, degree: int = DEGREE) -> Topology:
-    """The paper's circular graph; for a single node, which is centralised, no link."""
+    """Return the paper's circular graph; a single node, centralised, has no link."""
     if n_nodes == 1:
         return build_topology("complete", 1)
     return build_topology("circular", n_nodes, degree=degree)
 
 
 def settings_of(preset: str, name: str, n_nodes: int) -> dict[str, Any]:
-    """Settings of a preset; the paper's with its mu for the data set."""
+    """Return the settings of a preset; the paper's with its mu for the data set."""
     settings = resolve(preset, {})
     mu = paper_mu(STAND_INS.get(name, name), n_nodes)
     if preset == "paper" and mu:
@@ -96,13 +96,13 @@ def settings_of(preset: str, name: str, n_nodes: int) -> dict[str, Any]:
 
 
 def train(data: Dataset, graph: Topology, *, seed: int, **settings: Any) -> Metrics:
-    """Metrics of one training with samples divided at random."""
+    """Return the metrics of one training with samples divided at random."""
     plan = make_plan(data, seed=seed, **settings)
     return metrics_of(divided(data, plan, graph, "iid"))
 
 
 def metrics_of(run: Run) -> Metrics:
-    """The metrics of a training that tables show."""
+    """Return the metrics of a training that tables show."""
     result = execute(run, check_equivalence=False, on_layer=None).result
     sent, equal = result.communication, result.equivalence
     assert sent is not None  # a simulation knows both

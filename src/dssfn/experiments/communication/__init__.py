@@ -23,7 +23,7 @@ from dssfn.sweeps import Task
 
 NAME = "communication"
 SCHEMES = {"paper": "ADMM and gossip", "gram": "gram", "krylov": "krylov"}
-NETWORK = ("data", "layers", "width", "descent")  # of a key: one figure for each
+NETWORK = ("data", "layers", "width", "descent")  # parts of a key: one figure for each
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +33,17 @@ class EtaCase:
     Parameters
     ----------
     data : str
+        The name of the data set.
     n_layers, width : int
-        As in a plan.
+        Sizes of the network, as in a plan.
     steps : {"adam", "momentum"}
         How gradient descent uses a gradient.
     cap : int
-        Its most iterations.
+        The most iterations of gradient descent.
     n_nodes, degree : int
-        Of the circular graph.
+        Size and degree of the circular graph.
     precision : str
-        Of the gradient's arithmetic.
+        Precision of the gradient's arithmetic.
     """
 
     data: str
@@ -55,7 +56,7 @@ class EtaCase:
     precision: str = "float32"
 
     def key(self, scheme: str, seed: int, *, quick: bool) -> Key:
-        """What tells the row from others."""
+        """Return the key that tells the row from others."""
         return {
             "data": self.data,
             "layers": self.n_layers,
@@ -86,7 +87,7 @@ QUICK = (
 def tasks(
     *, quick: bool, seeds: Sequence[int], data_dir: Path | None = None
 ) -> list[Task]:
-    """Every case with every scheme of dSSFN; with `quick`, small networks on digits.
+    """Return every case with every scheme of dSSFN; with `quick`, small networks.
 
     Examples
     --------
@@ -112,7 +113,7 @@ def _measured(case: EtaCase, scheme: str, seed: int, data_dir: Path | None) -> M
 
 
 def table(rows: Sequence[Row]) -> Table:
-    """What gradient descent sends to reach the cost of dSSFN."""
+    """Return what gradient descent sends to reach the cost of dSSFN, as a table."""
     head = (
         "data, network", "dSSFN by", "descent, step", "its iterations I",
         "numbers: dSSFN", "descent", "rounds: dSSFN", "descent", "eta measured",
@@ -145,7 +146,7 @@ def _line(row: Row) -> tuple[str, ...]:
 
 
 def words(rows: Sequence[Row]) -> list[str]:
-    """What was compared, and the ratio at the largest size."""
+    """Return what was compared, and the ratio at the largest size."""
     largest = _largest(rows)
     return [
         "The paper argues that gradient descent sends n I / (Q K) times as much as "
@@ -159,7 +160,7 @@ def words(rows: Sequence[Row]) -> list[str]:
 
 
 def _largest(rows: Sequence[Row]) -> Row | None:
-    """The largest network whose gradients were averaged as the paper does."""
+    """Return the largest network whose gradients were averaged as the paper does."""
     paper = where(rows, scheme="paper")
     return max(paper, key=lambda row: row.metrics["descent_weights"], default=None)
 
@@ -191,7 +192,7 @@ def _on_nodes(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def headlines(rows: Sequence[Row]) -> list[Headline]:
-    """Eta at the largest size."""
+    """Return eta at the largest size."""
     row = _largest(rows)
     if row is None:
         return []
@@ -201,7 +202,7 @@ def headlines(rows: Sequence[Row]) -> list[Headline]:
 
 
 def figures(rows: Sequence[Row]) -> Iterator[Figure]:
-    """Cost against the numbers that a node has sent."""
+    """Draw the cost against the numbers that a node has sent."""
     for key, group in grouped(rows, NETWORK).items():
         yield _figure(key, group)
 

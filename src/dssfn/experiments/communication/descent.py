@@ -56,13 +56,13 @@ STEPS: dict[str, tuple[Callable[[float], Step], tuple[float, ...]]] = {
 }
 SEARCHED = 20  # iterations with each step size
 SEARCHED_PART = 8  # on every eighth sample
-CHECKED = 3  # iterations that are made over the nodes too
+CHECKED = 3  # iterations that are also made over the nodes
 LARGEST_CHECKED = 500_000  # weights: twenty nodes hold a gradient each
 POINTS = 100  # of a curve
 
 
 def training_of(case: EtaCase, scheme: str, seed: int, data_dir: Path | None) -> Run:
-    """The paper's training, or the same network with other solvers."""
+    """Return the paper's training, or the same network with other solvers."""
     data = load_dataset(case.data, data_dir=data_dir, seed=seed)
     mu_input, mu_hidden = paper_mu(case.data, case.n_nodes) or (None, None)
     settings = resolve("paper", SCHEMES[scheme]) | SCHEMES[scheme]
@@ -140,7 +140,7 @@ def _descent_metrics(
 
 
 def paper_ratio(plan: Plan, result: Simulation, n_iter: int) -> float:
-    """The paper's eta = n I / (Q K).
+    """Return the paper's eta = n I / (Q K).
 
     Q K n numbers are what a hidden layer averages. With krylov, K is the mean number of
     averagings; gram's one message counts as many of size Q n as it is long.
@@ -155,7 +155,7 @@ def paper_ratio(plan: Plan, result: Simulation, n_iter: int) -> float:
 def descent_traffic(
     shape: Shape, n_iter: int, averaging: Averaging, n_features: int
 ) -> Traffic:
-    """What gradient descent sends: scaling, gradients with costs, the last cost."""
+    """Return what gradient descent sends: scaling, gradients with costs, last cost."""
     traffic = Traffic()
     scaling = [1 + n_features, 2 * n_features, 2 * n_features]
     for size in [*scaling, *[shape.size + 1] * n_iter, 1]:
@@ -170,7 +170,9 @@ class Descent:
     Parameters
     ----------
     case : EtaCase
+        The case that it is for.
     shape : Shape
+        The sizes of the network.
     shards : list of (Y, T)
         The nodes' samples.
     start : array of shape (size,)
@@ -192,7 +194,7 @@ class Descent:
         self.costs = [next(self._more)]
 
     def reach(self, target: float) -> tuple[int, bool]:
-        """Iterations until the cost is as low as the target, or all that were made."""
+        """Return the iterations to a cost, and whether it was reached with them."""
         for cost in self._more if min(self.costs) > target else ():
             if not math.isfinite(cost):
                 break
@@ -203,7 +205,7 @@ class Descent:
         return (reached[0], True) if reached else (len(self.costs) - 1, False)
 
     def step(self) -> Step:
-        """Steps of the size that was found."""
+        """Return a step of the size that was found."""
         return STEPS[self.case.steps][0](self.rate)
 
     def _best_rate(self, pooled: Samples) -> float:
@@ -230,7 +232,7 @@ def _pooled(shards: list[Samples]) -> Samples:
 
 @lru_cache(maxsize=1)  # the schemes' targets lie on one way
 def descent_of(case: EtaCase, seed: int, data_dir: Path | None) -> Descent:
-    """Gradient descent for a case; its way does not depend on the target."""
+    """Return gradient descent for a case; its way does not depend on the target."""
     run = training_of(case, "gram", seed, data_dir)
     plan = run.plan.replace(standardize=True, bias=1.0, precision=case.precision)
     _, averaging = settle(plan, run.topology)
@@ -247,9 +249,10 @@ def descent_of(case: EtaCase, seed: int, data_dir: Path | None) -> Descent:
 def over_the_nodes(
     descent: Descent, averaging: Averaging, n_iter: int = CHECKED
 ) -> float | None:
-    """Largest relative distance of the nodes' weights from the centralised ones.
+    """Return the largest relative distance of the nodes' weights to the centralised.
 
-    In double precision, after a few iterations; None if the network is too large.
+    It is measured in double precision, after a few iterations; None if the network is
+    too large.
     """
     if descent.shape.size > LARGEST_CHECKED:
         return None

@@ -2,7 +2,7 @@
 
 Y_{l+1} = relu(W_{l+1} Y_l) for L layers of n units, scores O Y_L, and the paper's
 squared error. Nodes average their gradients and all make the same step, so that the
-training equals gradient descent in one place. All numbers of a network are kept in one
+training equals centralised gradient descent. All numbers of a network are kept in one
 vector: the message is the gradient and, behind it, the cost.
 """
 
@@ -55,17 +55,17 @@ class Shape:
 
     @property
     def size(self) -> int:
-        """How many weights are learned: the numbers of one gradient."""
+        """The number of weights that are learned: the numbers of one gradient."""
         return sum(rows * columns for rows, columns in self.matrices)
 
     def views(self, weights: Array) -> list[Array]:
-        """W_1, .., W_L and O, which share the memory of the vector."""
+        """Return W_1, .., W_L and O, which share the memory of the vector."""
         ends = np.cumsum([rows * columns for rows, columns in self.matrices])
         parts = np.split(weights, ends[:-1])
         return [A.reshape(s) for A, s in zip(parts, self.matrices, strict=True)]
 
     def initial(self, seed: int, precision: str = "float64") -> Array:
-        """He's weights, which keep the size of the features from layer to layer.
+        """Return He's weights, which keep the size of the features over the layers.
 
         The output matrix starts smaller, so that the first scores are near zero.
         """
@@ -79,15 +79,18 @@ class Shape:
 
 
 def cost_and_gradient(shape: Shape, weights: Array, Y: Array, T: Array) -> Array:
-    """The gradient of ||T - O Y_L||_F^2 and, as the last number, the cost itself.
+    """Return the gradient of ||T - O Y_L||_F^2, and the cost as the last number.
 
     Parameters
     ----------
     shape : Shape
+        The sizes of the network.
     weights : array of shape (size,)
+        All weights in one vector.
     Y : array of shape (P, J)
-        Y_0.
+        The inputs, Y_0.
     T : array of shape (Q, J)
+        The targets.
 
     Returns
     -------
@@ -137,7 +140,7 @@ class Adam:
     _square: Any = 0.0
 
     def __call__(self, gradient: Array) -> Array:
-        """The change of the weights."""
+        """Return the change of the weights."""
         self._count += 1
         self._mean = 0.9 * self._mean + 0.1 * gradient
         self._square = 0.999 * self._square + 0.001 * gradient**2
@@ -163,7 +166,7 @@ class Momentum:
     _velocity: Any = field(default=0.0)
 
     def __call__(self, gradient: Array) -> Array:
-        """The change of the weights."""
+        """Return the change of the weights."""
         self._velocity = self.kept * self._velocity - self.rate * gradient
         change: Array = self.kept * self._velocity - self.rate * gradient
         return change
@@ -178,23 +181,24 @@ def descend(
     mean_samples: float,
     n_iter: int,
 ) -> Program[Array]:
-    """One node's gradient descent: yields what must be averaged, returns the weights.
+    """Run one node's gradient descent; yield what must be averaged, return weights.
 
     The cost rides along with every gradient and goes alone after the last step.
 
     Parameters
     ----------
     shape : Shape
+        The sizes of the network.
     weights : array of shape (size,)
         Where to start, the same on all nodes.
     step : callable
-        The same on all nodes, with a state of its own on each.
+        Maps a gradient to a change; the same on all nodes, with a state on each.
     samples : Y of shape (P, J), T of shape (Q, J)
-        This node's.
+        This node's samples.
     mean_samples : float
         Samples per node over the whole network: the descent is on the mean error.
     n_iter : int
-        I, how many steps to make.
+        The number of steps, I.
     """
     weights = weights.copy()
     for _ in range(n_iter):
@@ -207,9 +211,9 @@ def descend(
 def costs_in_one_place(
     shape: Shape, weights: Array, step: Step, samples: Samples, n_iter: int
 ) -> Iterator[float]:
-    """The cost after 0, 1, .., n_iter steps on all samples, as far as it is asked for.
+    """Yield the cost after 0, 1, .., n_iter steps of centralised descent.
 
-    Not finite once the steps were too large.
+    A cost is not finite once the steps were too large.
     """
     weights, n_samples = weights.copy(), samples[0].shape[1]
     for _ in range(n_iter + 1):

@@ -49,16 +49,18 @@ class ComparisonCase:
     Parameters
     ----------
     data : str
+        The name of the data set.
     networks : tuple of (name, L, width, consensus)
-        Of dSSFN; "auto" takes the fastest averaging, "tree" that of fewest bytes.
+        The sizes of dSSFN; "auto" takes the fastest averaging, "tree" that of fewest
+        bytes.
     hidden : int
         Units of the baselines' perceptron.
     n_averages, n_mixings : int
-        Of federated averaging; of decentralised SGD.
+        Averages of federated averaging; mixings of decentralised SGD.
     fedavg, dpsgd : tuple of (rate, epochs) and (rate, steps)
-        What the baselines try.
+        The settings that the baselines try.
     n_nodes, degree : int
-        Of the circular graph.
+        Size and degree of the circular graph.
     """
 
     data: str
@@ -72,7 +74,7 @@ class ComparisonCase:
     degree: int = 4
 
     def key(self, split: str, seed: int, *, quick: bool) -> Key:
-        """What the rows of all methods share."""
+        """Return the part of a key that the rows of all methods share."""
         return {
             "data": self.data,
             "split": split,
@@ -106,7 +108,7 @@ QUICK = (
 def tasks(
     *, quick: bool, seeds: Sequence[int], data_dir: Path | None = None
 ) -> list[Task]:
-    """Every split with every method and choice; with `quick`, few of them on digits.
+    """Return every split with every method and choice; with `quick`, few of them.
 
     Examples
     --------
@@ -127,7 +129,7 @@ def tasks(
 
 
 def _runs(case: ComparisonCase) -> Iterator[tuple[Key, partial[Metrics]]]:
-    """Every method with every choice, and what tells it from the others."""
+    """Yield every method with every choice, and what tells it from the others."""
     for name, n_layers, width, consensus in case.networks:
         key: Key = {"method": "dssfn", "setting": name}
         key |= {"layers": n_layers, "width": width}
@@ -157,13 +159,13 @@ def _curve(
 
 
 def best_of(group: Sequence[Row]) -> Row | None:
-    """The row of a method whose curve goes highest; None if all of them diverged."""
+    """Return the row of a method whose curve goes highest; None if all diverged."""
     known = [row for row in group if row.metrics["best_accuracy"] is not None]
     return max(known, key=lambda row: row.metrics["best_accuracy"], default=None)
 
 
 def reached(row: Row) -> tuple[float, int]:
-    """Accuracy and bytes of a method: dSSFN's last layer, the others' best moment."""
+    """Return accuracy and bytes: of dSSFN's last layer, of the others' best moment."""
     found = row.metrics
     if row.key["method"] == "dssfn":
         return found["last_accuracy"], found["bytes_total"][-1]
@@ -171,7 +173,7 @@ def reached(row: Row) -> tuple[float, int]:
 
 
 def table(rows: Sequence[Row]) -> Table:
-    """Test accuracy and bytes of every method by split; the best of its settings."""
+    """Return test accuracy and bytes of every method by split, at its best settings."""
     head = (
         "data", "method", "split", "setting", "test %", "MB over all links",
         "same class as one machine",
@@ -187,7 +189,7 @@ def table(rows: Sequence[Row]) -> Table:
 
 
 def _lines(group: Sequence[Row]) -> Iterator[tuple[str, ...]]:
-    """One line for every size of dSSFN, one for the best of another method."""
+    """Yield one line for every size of dSSFN, and one for the best of other methods."""
     key = group[0].key
     names = str(key["data"]), METHODS[str(key["method"])], str(key["split"])
     best = best_of(group)
@@ -209,7 +211,7 @@ def _lines(group: Sequence[Row]) -> Iterator[tuple[str, ...]]:
 
 
 def words(rows: Sequence[Row]) -> list[str]:
-    """What the split costs each method."""
+    """Return what the split costs each method."""
     said = [
         "Test accuracy against all bytes that were sent, for samples divided at "
         "random, with few classes a node, and unevenly (Dirichlet, 0.1). Federated "
@@ -228,7 +230,7 @@ def words(rows: Sequence[Row]) -> list[str]:
 
 
 def _on_dssfn(rows: Sequence[Row]) -> str:
-    """Whether dSSFN depends on the split, and agrees with one machine."""
+    """Return whether dSSFN depends on the split, and agrees with one machine."""
     ours = where(rows, method="dssfn")
     same = all(
         row.metrics[metric] == group[0].metrics[metric]
@@ -248,7 +250,7 @@ def _on_dssfn(rows: Sequence[Row]) -> str:
 
 
 def _losses(rows: Sequence[Row]) -> dict[str, float]:
-    """Points that every method loses by dividing by class."""
+    """Return the points that every method loses by dividing by class."""
     losses = {}
     for method, name in METHODS.items():
         iid, far = (
@@ -261,7 +263,7 @@ def _losses(rows: Sequence[Row]) -> dict[str, float]:
 
 
 def headlines(rows: Sequence[Row]) -> list[Headline]:
-    """What dividing by class costs, on the first set that has both methods."""
+    """Return what dividing by class costs, on the first set that has both methods."""
     for (data,), group in grouped(rows, ("data",)).items():
         losses = _losses(group)
         if {METHODS["dssfn"], METHODS["fedavg"]} <= losses.keys():
@@ -276,7 +278,7 @@ def headlines(rows: Sequence[Row]) -> list[Headline]:
 
 
 def figures(rows: Sequence[Row]) -> Iterator[Figure]:
-    """Test accuracy against bytes: a figure for every split, on the same axes."""
+    """Draw test accuracy against bytes: a figure for every split, on the same axes."""
     for of_data in grouped(rows, ("data",)).values():
         known = [row for row in of_data if row.metrics["bytes_total"]]
         if known:  # else all of them diverged
@@ -323,7 +325,7 @@ def _figure(group: Sequence[Row], sent: tuple[float, float], lowest: float) -> F
 
 
 def _shown(group: Sequence[Row]) -> Iterator[tuple[str, Row, Look]]:
-    """dSSFN in every size; of the other methods the best curve."""
+    """Yield dSSFN in every size, and the best curve of the other methods."""
     from dssfn.report.canvas import BLACK, BLUE, GREY, ORANGE
 
     for place, row in enumerate(where(group, method="dssfn")):

@@ -42,13 +42,13 @@ from dssfn.shard import Samples, Shard
 from dssfn.topology import build_topology
 
 POINTS = 25  # of a curve
-MOMENTUM = 0.9  # of decentralised SGD, which is slow without
+MOMENTUM = 0.9  # for decentralised SGD, which is slow without
 
 
 def training_of(
     case: ComparisonCase, split: str, seed: int, data_dir: Path | None, **settings: Any
 ) -> Run:
-    """The shards, and the plan of dSSFN's default settings."""
+    """Return the shards, and the plan of dSSFN's default settings."""
     data = load_dataset(case.data, data_dir=data_dir, seed=seed)
     plan = make_plan(data, seed=seed, **resolve("default", settings))
     graph = build_topology("circular", case.n_nodes, degree=case.degree)
@@ -62,7 +62,7 @@ def dssfn_curve(
     data_dir: Path | None,
     **settings: Any,
 ) -> Metrics:
-    """The accuracy of every depth, and all bytes that were sent up to it."""
+    """Return the accuracy of every depth, and all bytes that were sent up to it."""
     run = training_of(case, split, seed, data_dir, **settings)
     outcome = execute(run, check_equivalence=True, on_layer=None)
     result = outcome.result
@@ -93,7 +93,7 @@ def fedavg_curve(
     rate: float,
     epochs: int,
 ) -> Metrics:
-    """Federated averaging, each average along a tree."""
+    """Return the curve of federated averaging, with each average along a tree."""
     run = training_of(case, split, seed, data_dir)
     local = Local(case.hidden, rate, epochs=epochs)
     tree = Tree(run.topology)
@@ -111,7 +111,7 @@ def dpsgd_curve(
     rate: float,
     steps: int,
 ) -> Metrics:
-    """Decentralised SGD, each mixing over all links.
+    """Return the curve of decentralised SGD, with each mixing over all links.
 
     Its model is the mean of all nodes' weights, which one average along a tree finds at
     the end; that is charged at every point, as if it were the last.
@@ -168,7 +168,7 @@ def _trained(
 
 
 def _standardised(run: Run, traffic: Traffic) -> tuple[list[Any], Any]:
-    """The nodes' samples in rows, and the test samples; the scaling is charged."""
+    """Return the nodes' samples in rows, and the test samples; scaling is charged."""
     tree = Tree(run.topology)
     shift, scale = scaling_of(run.shards, tree, traffic)
 
@@ -186,7 +186,7 @@ def _labels(samples: Samples) -> NDArray[np.intp]:
 
 
 def _curve(sent: list[int], accuracies: list[float]) -> Metrics:
-    """A curve, its end and its best point; empty if the first round diverged."""
+    """Return a curve, its end and its best point; empty if the first round diverged."""
     best = int(np.argmax(accuracies)) if accuracies else None
     return {
         "bytes_total": sent,

@@ -28,7 +28,7 @@ Labelled = tuple[Array, NDArray[np.intp]]
 
 
 def flat(model: Any) -> Array:
-    """All weights of a perceptron in one vector."""
+    """Return all weights of a perceptron in one vector."""
     return np.concatenate([A.ravel() for A in (*model.coefs_, *model.intercepts_)])
 
 
@@ -42,14 +42,14 @@ def set_flat(model: Any, weights: Array) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """How a node trains its perceptron.
+    """The settings of a node that trains its perceptron.
 
     Parameters
     ----------
     hidden : int
         Units of the one hidden layer.
     rate, momentum : float
-        Of SGD.
+        Step size and momentum of SGD.
     epochs : int
         Passes over the node's samples before an average.
     steps : int
@@ -69,10 +69,13 @@ class Learners:
     Parameters
     ----------
     samples : sequence of (X, y)
-        Each node's; a node may lack a class.
+        The samples of each node; a node may lack a class.
     n_classes : int
+        The number of classes, Q.
     local : Local
+        How each node trains.
     seed : int
+        Key of the first weights and of the minibatches.
 
     Examples
     --------
@@ -106,33 +109,33 @@ class Learners:
         self._batches = [self._endless(node) for node in range(len(samples))]
 
     def weights(self) -> Array:
-        """Every node's weights, (M, size)."""
+        """Return every node's weights, (M, size)."""
         return np.stack([flat(model) for model in self.models])
 
     def set_weights(self, weights: Values) -> None:
-        """Give every node its own."""
+        """Give every node its own weights."""
         for node, model in enumerate(self.models):
             set_flat(model, weights[node])
 
     def train_epochs(self) -> None:
-        """All nodes train on all their samples."""
+        """Train every node on all its samples."""
         for model, (X, y) in zip(self.models, self.samples, strict=True):
             # One call with all epochs: its checks take longer than its minibatches.
             rows = np.tile(np.arange(len(y)), self.local.epochs)
             _train(model, X[rows], y[rows])
 
     def train_steps(self) -> None:
-        """All nodes train on a few minibatches."""
+        """Train every node on a few minibatches."""
         for model, batches in zip(self.models, self._batches, strict=True):
             _train(model, *next(batches))
 
     def accuracies(self, X: Array, y: NDArray[np.intp]) -> list[float]:
-        """Every node's share of right answers; one, if all have the same weights."""
+        """Return every node's share of right answers; one if all weights are equal."""
         models = self.models[:1] if self.are_equal() else self.models
         return [float(np.mean(model.predict(X) == y)) for model in models]
 
     def accuracy_of_mean(self, X: Array, y: NDArray[np.intp]) -> float:
-        """The share of right answers with the mean of all nodes' weights."""
+        """Return the share of right answers with the mean of all nodes' weights."""
         weights, model = self.weights(), self.models[0]
         set_flat(model, weights.mean(axis=0))
         right = model.predict(X) == y
@@ -140,7 +143,7 @@ class Learners:
         return float(np.mean(right))
 
     def are_equal(self) -> bool:
-        """Whether all nodes have the same weights, to the last bit."""
+        """Return whether all nodes have the same weights, to the last bit."""
         weights = self.weights()
         return bool((weights == weights[0]).all())
 
@@ -186,7 +189,7 @@ Method = Callable[[Learners, Averaging, Traffic, int], None]
 def federated_round(
     nodes: Learners, averaging: Averaging, traffic: Traffic, step: int
 ) -> None:
-    """Local epochs, then the mean of all weights, each counted by its samples."""
+    """Train for local epochs, then take the mean of all weights, by samples."""
     nodes.train_epochs()
     counts = np.array([len(y) for _, y in nodes.samples], dtype=float)
     # Nodes know the mean of the counts since they agreed on the scaling.
@@ -199,7 +202,7 @@ def federated_round(
 def mixed_step(
     nodes: Learners, averaging: Averaging, traffic: Traffic, step: int
 ) -> None:
-    """Some minibatches, then one mixing with the neighbours."""
+    """Train on some minibatches, then mix once with the neighbours."""
     nodes.train_steps()
     weights = nodes.weights()
     traffic.add(averaging, weights.shape[1])

@@ -26,7 +26,7 @@ SOLVERS = {"admm": "ADMM, every iteration", "krylov": "krylov, every layer"}
 def tasks(
     *, quick: bool, seeds: Sequence[int], data_dir: Path | None = None
 ) -> list[Task]:
-    """One curve for every data set and solver, with the first seed."""
+    """Return one curve for every data set and solver, with the first seed."""
     return [
         _task(name, solver, seeds[0], quick=quick, data_dir=data_dir)
         for name in (QUICK_SETS if quick else SETS)
@@ -50,7 +50,7 @@ def _curve(
 
 
 def table(rows: Sequence[Row]) -> Table:
-    """Where the curves end."""
+    """Return where the curves end, as a table."""
     lines = [
         (
             str(row.key["data"]),
@@ -65,7 +65,7 @@ def table(rows: Sequence[Row]) -> Table:
 
 
 def words(rows: Sequence[Row]) -> list[str]:
-    """What the stairs are, and what krylov needs for the same."""
+    """Return what the stairs are, and what krylov needs for the same."""
     text = (
         "ADMM goes down in stairs, one for every layer; it starts each of them from "
         "nothing, which shows as a spike where a layer gains little. Over all layers "
@@ -81,7 +81,7 @@ def words(rows: Sequence[Row]) -> list[str]:
 
 
 def averagings_of_both(rows: Iterable[Row]) -> dict[str, tuple[int, int]]:
-    """Averagings of whole trainings by ADMM and by krylov, for sets that have both."""
+    """Return the averagings of trainings by ADMM and by krylov, for sets with both."""
     ends: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for row in rows:
         data, solver = str(row.key["data"]), str(row.key["solver"])
@@ -94,7 +94,7 @@ def averagings_of_both(rows: Iterable[Row]) -> dict[str, tuple[int, int]]:
 
 
 def headlines(rows: Sequence[Row]) -> list[Headline]:
-    """How many averagings krylov saves on the first set that has both solvers."""
+    """Return how many averagings krylov saves on the first set with both solvers."""
     return [
         Headline(
             "Averagings",
@@ -106,7 +106,7 @@ def headlines(rows: Sequence[Row]) -> list[Headline]:
 
 
 def figures(rows: Sequence[Row]) -> Iterator[Figure]:
-    """Cost against averagings over all layers, both logarithmic."""
+    """Draw the cost against averagings over all layers, both logarithmic."""
     for (data,), group in grouped(rows, ("data",)).items():
         yield _figure(str(data), group)
 
@@ -149,7 +149,7 @@ def _figure(data: str, group: Sequence[Row]) -> Figure:
 
 
 def power_law(x: Array, y: Array) -> tuple[float, float]:
-    """Exponent and factor of the straight line through a curve on log-log axes.
+    """Return exponent and factor of the straight line through a curve on log-log axes.
 
     Every stretch of the logarithmic axis counts alike.
 

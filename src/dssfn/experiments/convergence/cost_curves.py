@@ -29,7 +29,7 @@ from dssfn.simulator import simulate
 def curve_of(
     name: str, solver: str, seed: int, *, quick: bool, data_dir: Path | None
 ) -> Metrics:
-    """The curve of a training with the paper's settings, by ADMM or by krylov."""
+    """Return the curve of a training with the paper's settings, by ADMM or krylov."""
     data = data_of(name, seed, quick=quick, data_dir=data_dir)
     graph = ring()
     settings = settings_of("paper", name, graph.n_nodes)
@@ -42,7 +42,7 @@ def curve_of(
 
 
 def layer_curve(run: Run) -> Metrics:
-    """Averagings up to the end of every layer, and the cost there."""
+    """Return the averagings up to the end of every layer, and the cost there."""
     result = simulate(run.shards, run.plan, run.topology)
     ends = np.cumsum([record.iterations for record in result.history])
     return {
@@ -52,7 +52,7 @@ def layer_curve(run: Run) -> Metrics:
 
 
 def admm_curve(run: Run) -> Metrics:
-    """The cost of what the nodes agree on in every ADMM iteration."""
+    """Return the cost of what the nodes agree on in every ADMM iteration."""
     plan = run.plan
     agreed: defaultdict[int, list[Array]] = defaultdict(list)
 
@@ -68,7 +68,7 @@ def admm_curve(run: Run) -> Metrics:
 
 
 def costs_of(run: Run, network: Network, agreed: dict[int, list[Array]]) -> list[float]:
-    """sum_m ||T_m - Z Y_m||^2 of every Z, layer by layer, over all samples."""
+    """Return sum_m ||T_m - Z Y_m||^2 of every Z, layer by layer, over all samples."""
     samples = Pooled(run.shards)
     costs: list[float] = []
     with closing(Features(samples, network.plan)) as features:
@@ -81,6 +81,6 @@ def costs_of(run: Run, network: Network, agreed: dict[int, list[Array]]) -> list
 
 
 def _gain(share: LayerShare, Z: Array) -> float:
-    """||T - Z Y||^2 - ||T||^2 = <Z G - 2 C, Z>."""
+    """Return ||T - Z Y||^2 - ||T||^2 = <Z G - 2 C, Z>."""
     ZG = share.operator()(Z.T).T
     return float(np.vdot(ZG - 2 * share.cross(), Z))
