@@ -18,7 +18,7 @@ from dssfn.cli.outcome import plain_errors
 
 
 class DeferredCommand(TyperCommand):
-    """A command that is known by name, and otherwise imported when it is wanted."""
+    """A command that is known by name and imported when it is used."""
 
     source: ClassVar[str]  # "module:function"
 
@@ -36,7 +36,7 @@ class DeferredCommand(TyperCommand):
     def make_context(
         self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
     ) -> Any:
-        """Read the options by those of the function itself."""
+        """Parse the options as the function itself declares them."""
         return self.load().make_context(info_name, args, parent, **extra)
 
 
@@ -48,7 +48,9 @@ def add_command(
     Parameters
     ----------
     group : typer.Typer
+        The group.
     name : str
+        The name of the command.
     source : str
         Where its function is, as in "dssfn.cli.demo:demo".
     about : str

@@ -1,4 +1,4 @@
-"""What a person sees of a training: progress while layers grow, then tables."""
+"""The output of a training in a terminal: progress while layers grow, then tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dssfn.training import LayerRecord
 
 @contextmanager
 def layer_progress(n_layers: int, *, quiet: bool) -> Iterator[OnLayer | None]:
-    """A callback that shows each finished layer on standard error."""
+    """Provide a callback that shows each finished layer on standard error."""
     if quiet:
         yield None
         return
@@ -130,7 +130,7 @@ def _percent(share: float | None) -> str:
 
 
 def show_pairs(rows: list[tuple[str, str]]) -> None:
-    """Names on the left, values on the right."""
+    """Print names on the left, values on the right."""
     table = Table.grid(padding=(0, 3))
     for name, value in rows:
         table.add_row(name, value)

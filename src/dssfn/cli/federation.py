@@ -246,7 +246,7 @@ _FILL_IN = """
 
 
 def _taken(plan: Plan, left_open: list[str]) -> str:
-    """Which classes and features the plan has, to look at before it goes out."""
+    """Return which classes and features the plan has, to look at before it goes out."""
     lines = []
     if "classes" not in left_open:
         labels = listing([str(label) for label in plan.classes])

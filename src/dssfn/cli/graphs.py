@@ -39,7 +39,7 @@ Degree = Annotated[
 def read_topology(
     name: str, nodes: int | None, degree: int | None, seed: int
 ) -> Topology:
-    """A graph by its kind, from an edge-list file, or from a matrix in a .npy file.
+    """Return a graph by its kind, from an edge list, or from a matrix in a .npy file.
 
     If `nodes` is left out, a file decides how many there are.
     """

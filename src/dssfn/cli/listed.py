@@ -13,7 +13,7 @@ from dssfn.errors import DataError, PlanError
 
 
 def words(option: str, text: str) -> list[str]:
-    """The words between commas; one with a comma in it stands in double quotes.
+    """Return the words between commas; one with a comma in it is in double quotes.
 
     >>> words("--features", 'age, "height, cm"')
     ['age', 'height, cm']
@@ -34,7 +34,7 @@ def words(option: str, text: str) -> list[str]:
 
 
 def labels(text: str) -> tuple[Label, ...]:
-    """Class labels, sorted, of the types that the same labels have in a CSV file.
+    """Return class labels, sorted, with the types that they have in a CSV file.
 
     There `1,2` are whole numbers and `true,false` are no text; `1,x` is text. Labels
     that are all in double quotes are text in any case, as they may be in a Parquet or
@@ -67,7 +67,7 @@ def labels(text: str) -> tuple[Label, ...]:
 
 
 def edges(text: str, names: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Pairs of nodes written a-b, or a:b where a name has a '-' in it.
+    """Return pairs of nodes written a-b, or a:b where a name has a '-' in it.
 
     >>> edges("a-b,b-c-d", ["a", "b", "c-d"])
     (('a', 'b'), ('b', 'c-d'))
@@ -90,7 +90,7 @@ def _edge(word: str, names: Sequence[str]) -> tuple[str, str]:
 
 
 def addresses(given: Sequence[str], names: Sequence[str]) -> dict[str, str]:
-    """Where nodes can be reached, each written NAME=host:port."""
+    """Return where nodes can be reached, each written NAME=host:port."""
     found: dict[str, str] = {}
     for word in given:
         name, equals, address = word.partition("=")

@@ -64,7 +64,7 @@ add_command(
     app,
     "report",
     "dssfn.cli.report:report",
-    "Make a report anew, from the metrics in its folder, without training.",
+    "Make a report again, from the metrics in its folder, without training.",
     "dssfn report dssfn-demo",
 )
 add_command(
@@ -178,7 +178,7 @@ def _global_options(
 
 
 def run() -> None:
-    """Entry point of the installed command."""
+    """Run the installed command."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal may lack some letters
             stream.reconfigure(errors="replace")

@@ -157,7 +157,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def for_spreadsheet(cell: Any) -> Any:
-    """A cell of a CSV file that no spreadsheet takes for a formula.
+    """Return a cell of a CSV file that no spreadsheet takes for a formula.
 
     >>> for_spreadsheet("=1+1"), for_spreadsheet("-1"), for_spreadsheet(-1)
     ("'=1+1", '-1', -1)
@@ -168,7 +168,7 @@ def for_spreadsheet(cell: Any) -> Any:
 
 
 def _to_csv(columns: dict[str, list[Any]], *, shown: bool) -> str:
-    """A header and rows; to be shown on a terminal, without control characters."""
+    """Return a header and rows; if shown on a terminal, without control characters."""
 
     def cell(value: Any) -> Any:
         value = for_spreadsheet(value)

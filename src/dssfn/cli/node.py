@@ -46,7 +46,7 @@ def check(node: NodeFile, json: Json = False) -> None:
 def run(
     node: NodeFile,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Forget the checkpoint; start anew.")
+        bool, typer.Option("--fresh", help="Forget the checkpoint; start from scratch.")
     ] = False,
     json: Json = False,
 ) -> None:

@@ -16,7 +16,7 @@ TRAINING, CERTIFICATES, OUTPUT = "Training", "Certificates", "Output"
 
 
 def option(help: str, panel: str | None = None, *names: str, **more: Any) -> Any:
-    """An option, under a heading of the help text."""
+    """Return an option, under a heading of the help text."""
     return typer.Option(*names, help=help, rich_help_panel=panel, **more)
 
 
@@ -43,7 +43,7 @@ DataDir = Annotated[
     Path | None, option("Folder of NAME.npz files (or DSSFN_DATA_DIR).", DATA)
 ]
 Out = Annotated[
-    Path | None, option("Folder for the model, figures and report.", OUTPUT)
+    Path | None, option("Folder for the model, metrics and report.", OUTPUT)
 ]
 Quiet = Annotated[bool, option("No progress.", OUTPUT, "--quiet")]
 _JSON = "Print one JSON object, nothing else."
@@ -68,7 +68,7 @@ def training_settings(
     tol: float | None = None,
     **others: Any,
 ) -> dict[str, Any]:
-    """The settings of a plan from options; those left open are the preset's."""
+    """Return the settings of a plan from options; those left open are the preset's."""
     given = {
         "alpha": alpha, "gain": gain, "standardize": standardize, "bias": bias,
         "solver": solver, "consensus": consensus, "tol": tol,

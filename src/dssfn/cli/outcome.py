@@ -64,5 +64,5 @@ def _drop_output() -> None:
 
 
 def print_json(value: Any) -> None:
-    """One JSON object on standard output, and nothing else there."""
+    """Print one JSON object on standard output, and nothing else there."""
     print(to_json(value), end="")

@@ -1,4 +1,4 @@
-"""What a user gets of a training: progress, then tables or JSON, files and a report."""
+"""The output of a training: progress, then tables or JSON, files and a report."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Presentation:
 
     @contextmanager
     def progress(self, n_layers: int) -> Iterator[OnLayer | None]:
-        """A callback that shows each finished layer, unless nobody wants it."""
+        """Provide a callback that shows each finished layer, unless it is unwanted."""
         with layer_progress(n_layers, quiet=self.quiet) as on_layer:
             yield on_layer
 

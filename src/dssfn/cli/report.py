@@ -42,7 +42,7 @@ def report(
         ),
     ],
 ) -> None:
-    """Make a report anew, from the metrics in its folder, without training."""
+    """Make a report again, from the metrics in its folder, without training."""
     if (folder / ROWS_FILE).is_file():
         _report_rows(folder)
     else:
@@ -85,10 +85,10 @@ def write_report(result: Result, folder: Path) -> None:
 
 
 def write_evidence(rows: Iterable[Row], folder: Path) -> None:
-    """The tables of the paper's experiments and, with matplotlib, their page.
+    """Write the tables of the paper's experiments and, with matplotlib, their page.
 
-    Full rows, if there are any; else those of reduced sizes. Of rows that were made
-    twice, the last.
+    Full rows are used if there are any, else those of reduced sizes. Of rows that were
+    made twice, the last counts.
     """
     every = list({row.name: row for row in rows}.values())
     full = [row for row in every if not row.key.get("quick")]
@@ -122,7 +122,7 @@ def _write_page(
 
 
 def _can_draw(folder: Path) -> bool:
-    """Whether there is matplotlib; if not, a line about it and no old page."""
+    """Return whether there is matplotlib; if not, print so and remove an old page."""
     try:
         import matplotlib  # noqa: F401
     except ImportError:
@@ -136,7 +136,7 @@ def _can_draw(folder: Path) -> bool:
 
 
 def try_to_report(result: Result, folder: Path, *, quiet: bool = False) -> None:
-    """The report of a training that has just ended; without the extra, a line."""
+    """Write the report of a training that has just ended, if matplotlib is there."""
     (folder / REPORT_FILE).unlink(missing_ok=True)  # it is about another training
     if not _can_draw(folder):
         return

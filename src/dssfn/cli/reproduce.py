@@ -108,7 +108,7 @@ def _show(rows: list[Row], out: Path, *, as_json: bool) -> None:
 
 
 def _at_hand(tasks: list[Task], known: set[str], data_dir: Path | None) -> list[Task]:
-    """The tasks whose data are at hand, or whose rows are; a word about the others."""
+    """Return the tasks whose data or rows are at hand, and print what is left out."""
     from dssfn.datasets import load_dataset
 
     lacking: dict[str, DataError] = {}
@@ -129,7 +129,7 @@ def _at_hand(tasks: list[Task], known: set[str], data_dir: Path | None) -> list[
 
 
 def _left_out(tasks: Sequence[Task], left: Sequence[Task]) -> str:
-    """Which experiments cannot be made, in whole or in part, and what to do."""
+    """Return which experiments cannot be made, in whole or in part, and what to do."""
     made, kept = {task.name for task in left}, {task.experiment for task in left}
     lacking: dict[str, list[str]] = {}
     for task in tasks:
@@ -150,7 +150,7 @@ def _left_out(tasks: Sequence[Task], left: Sequence[Task]) -> str:
 
 
 def _only(sets: list[str] | None, tasks: list[Task]) -> list[Task]:
-    """The tasks with some data sets."""
+    """Return the tasks with some data sets."""
     known = _sets(tasks)
     for name in sets or ():
         if name not in known:
@@ -159,7 +159,7 @@ def _only(sets: list[str] | None, tasks: list[Task]) -> list[Task]:
 
 
 def _sets(tasks: Iterable[Task]) -> list[str]:
-    """The data sets of the tasks that say one."""
+    """Return the data sets of the tasks that name one."""
     return list(
         dict.fromkeys(str(task.key["data"]) for task in tasks if "data" in task.key)
     )

@@ -22,7 +22,7 @@ from dssfn.hints import listing
 def data_settings(
     like: Path | None, target: str | None, classes: str | None, features: str | None
 ) -> dict[str, Any]:
-    """What the options and a sample file say of classes and features."""
+    """Return what the options and a sample file say of classes and features."""
     sample = None if like is None else describe(like, target)
     found: dict[str, Any] = {}
     if classes is not None:
@@ -75,7 +75,7 @@ def _classes(text: str, sample: Description | None) -> tuple[Label, ...]:
 def _features(
     text: str, target: str | None, sample: Description | None
 ) -> dict[str, Any]:
-    """Names of features, or how many there are where the files have no names."""
+    """Return names of features, or how many there are if the files have no names."""
     names = None if text.strip().isdecimal() else tuple(words("--features", text))
     n_features = int(text) if names is None else len(names)
     if target in (names or ()):

@@ -84,7 +84,7 @@ def _schemes(figures: dict[str, Any], tol: float) -> Table:
 
 
 def _drawing(graph: Topology) -> str:
-    """Who talks to whom, as a matrix of dots."""
+    """Return who talks to whom, as a matrix of dots."""
     size = len(str(graph.n_nodes - 1))
     linked = [set(graph.neighbours(i)) for i in range(graph.n_nodes)]
     rows = []
@@ -98,7 +98,7 @@ def _drawing(graph: Topology) -> str:
 
 
 def _spectrum(graph: Topology) -> str:
-    """How many eigenvalues lie in each tenth of [-1, 1], as a row of bars."""
+    """Return how many eigenvalues lie in each tenth of [-1, 1], as a row of bars."""
     bars = " ▁▂▃▄▅▆▇█"
     counts = [0] * 20
     for value in graph.eigenvalues:

@@ -18,18 +18,18 @@ class PlainUsage(TyperGroup):
     """A group of commands that says in one line what it does not understand."""
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
-        """Read the options of the group itself."""
+        """Parse the options of the group itself."""
         with _in_one_line():
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: Any) -> Any:
-        """Read the command with its options, and run it."""
+        """Parse the command with its options, and run it."""
         with _in_one_line():
             return super().invoke(ctx)
 
 
 class OneVoice(TyperGroup):
-    """A group of commands that all ranks were given alike: one of them complains."""
+    """A group of commands that all ranks were given alike: the first one complains."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command; wrong usage is shown by the first rank alone."""
@@ -67,7 +67,7 @@ def _in_one_line() -> Iterator[None]:
 
 
 def is_usage_error(exc: Exception) -> bool:
-    """Whether typer did not understand the command line.
+    """Return whether typer did not understand the command line.
 
     It may have a click of its own, so the classes cannot be named.
     """
