@@ -24,3 +24,12 @@ def test_importing_the_package_does_not_pull_in_what_only_commands_need():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert shown.stdout.strip() == "[]"
+
+
+def test_modules_of_public_names_can_be_reached_from_the_package():
+    code = "import dssfn; print(dssfn.errors.DataError is dssfn.DataError)"
+    shown = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert shown.stdout == "True\n"
+    assert not hasattr(dssfn, "nonsense")

@@ -171,13 +171,13 @@ class Settings(Plan, frozen=True, kw_only=True, forbid_unknown_fields=True):
     partition : str
         How the samples were divided.
     n_ranks : int, optional
-        Processes of an MPI job.
+        Processes of an MPI job; left out for other trainings.
     """
 
     n_nodes: Annotated[int, msgspec.Meta(ge=1)]
     topology: str
     partition: str
-    n_ranks: int | None = None
+    n_ranks: int | msgspec.UnsetType = msgspec.UNSET
 
 
 class Result(_Part, frozen=True, kw_only=True):

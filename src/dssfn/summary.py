@@ -93,7 +93,7 @@ def settings_of(
         n_nodes=topology.n_nodes,
         topology=topology.name,
         partition=partition,
-        n_ranks=n_ranks,
+        n_ranks=msgspec.UNSET if n_ranks is None else n_ranks,
     )
 
 

@@ -520,3 +520,9 @@ def test_a_forgotten_suffix_is_asked_for(write, monkeypatch, stem):
     monkeypatch.setattr(openml, "download", None)  # nobody is asked for it
     with pytest.raises(DataError, match=rf"Did you mean `{stem}.csv`\?"):
         load(stem, target="y")
+
+
+def test_a_cell_that_cannot_be_parsed_is_told_with_the_columns_own_name(write):
+    path = write("t.csv", 'age,bmi,y\n1,2,a\n3,"1" ,b\n4,5,a\n')
+    with pytest.raises(DataError, match="at column 'bmi'"):
+        read_table(path)

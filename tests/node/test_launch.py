@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from dssfn import Plan, Shard, build_topology, simulate
+from dssfn.errors import TransportError
 from dssfn.results import read_result
 from dssfn.shard import one_hot
 
 pytest.importorskip("grpc", reason="needs the extra dssfn[grpc]")
-from dssfn.node.launch import _finish
+from dssfn.node.launch import _finish, _metrics_of
 from dssfn.transports import Account
 
 
@@ -63,3 +64,12 @@ def test_a_node_imports_nothing_that_it_does_not_need():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert not NOT_NEEDED & set(shown.stdout.split())
+
+
+def test_metrics_without_their_client_are_refused_before_the_node_meets_others(
+    monkeypatch,
+):
+    monkeypatch.delitem(sys.modules, "dssfn.node.metrics", raising=False)
+    monkeypatch.setitem(sys.modules, "prometheus_client", None)
+    with pytest.raises(TransportError, match="Prometheus client is not installed"):
+        _metrics_of("127.0.0.1:9400")

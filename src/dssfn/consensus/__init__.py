@@ -112,9 +112,10 @@ def make_averaging(
             if one.is_bitwise
         ]
         raise PlanError(
-            f"`consensus` must be {', '.join(equal)} or auto for this solver: nodes "
-            "decide by averages, which must be equal on all of them to the last bit; "
-            f"got {averaging.name!r}."
+            f"`consensus` must be {', '.join(equal)} or auto for this solver (as for "
+            "krylov, and for an ADMM that balances mu or stops early): nodes decide by "
+            "averages, which must be equal on all of them to the last bit; got "
+            f"{averaging.name!r}."
         )
     return averaging
 

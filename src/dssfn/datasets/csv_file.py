@@ -12,6 +12,7 @@ passes that follow parse the file once more, with the types that the survey foun
 from __future__ import annotations
 
 import math
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -36,6 +37,7 @@ from dssfn.datasets.csv_text import (
     read_header,
     record_blocks,
 )
+from dssfn.hints import reason
 
 _CSV_BYTES = 2**21  # text parsed at a time: more is hardly faster, and costs memory
 
@@ -127,7 +129,7 @@ class CsvFile:
                         self._check_header(header)
                 yield prefix + block
         except OSError as exc:
-            raise explain(self.path, self._separator, exc) from exc
+            raise explain(self.path, self._separator, reason(exc)) from exc
 
     def _check_header(self, header: bytes) -> None:
         if self._header is None:
@@ -152,7 +154,15 @@ class CsvFile:
         try:
             return pl.read_csv(block, separator=self._separator, **options)
         except READ_ERRORS as exc:
-            raise explain(self.path, self._separator, exc) from exc
+            why = _PLACEHOLDER.sub(lambda found: self._name(int(found[1])), reason(exc))
+            raise explain(self.path, self._separator, why) from exc
+
+    def _name(self, place: int) -> str:
+        """Return the name of a column in quotes, for a message of polars."""
+        return repr(self.names[place]) if place < len(self.names) else f"'c{place}'"
+
+
+_PLACEHOLDER = re.compile(r"'c(\d+)'")
 
 
 def _placeholders(chosen: Iterable[int]) -> list[str]:

@@ -30,7 +30,7 @@ def read_header(path: Path, separator: str) -> tuple[list[str], int]:
             first = next((row for row in rows if row), None)
             line = rows.line_num
     except (UnicodeDecodeError, csv.Error, OSError) as exc:
-        raise explain(path, separator, exc) from exc
+        raise explain(path, separator, reason(exc)) from exc
     if first is None:
         raise DataError(f"`{path.name}` is empty.")
     if _are_data(first):
@@ -103,8 +103,8 @@ def no_line_feeds(path: Path) -> DataError:
     )
 
 
-def explain(path: Path, separator: str, exc: Exception) -> DataError:
-    """Return the error about a CSV file that could not be read for the reason `exc`."""
+def explain(path: Path, separator: str, why: str) -> DataError:
+    """Return the error about a CSV file that could not be read; polars says why."""
     try:
         undecoded = _undecoded_line(path)
         if undecoded:
@@ -116,7 +116,7 @@ def explain(path: Path, separator: str, exc: Exception) -> DataError:
             ragged = _ragged(path, file, separator)
     except OSError as unread:
         return DataError(f"`{path.name}` cannot be read: {reason(unread)}.")
-    return ragged or DataError(f"`{path.name}` cannot be read as CSV: {reason(exc)}.")
+    return ragged or DataError(f"`{path.name}` cannot be read as CSV: {why}.")
 
 
 def _undecoded_line(path: Path) -> int | None:

@@ -6,8 +6,13 @@ import hashlib
 import logging
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import (
+    AbstractContextManager,
+    ExitStack,
+    contextmanager,
+    nullcontext,
+)
 from dataclasses import asdict
 from pathlib import Path
 
@@ -68,6 +73,7 @@ def launch(node: Path, *, fresh: bool = False) -> tuple[Path, Result]:
     out = prepare_out(spec, plan)
     if spec.listen is not None:
         check_port(spec.listen)
+    metrics = _metrics_of(spec.metrics)
     checkpoints = Checkpoints(out / CHECKPOINT_FILE, _belongs_to(federation, samples))
     if fresh:
         checkpoints.forget()
@@ -97,15 +103,27 @@ def launch(node: Path, *, fresh: bool = False) -> tuple[Path, Result]:
             on_layer=lambda record: _tell(record, plan.n_layers),
         )
         stack.enter_context(farewell(training, node))
-        if spec.metrics is not None:
-            from dssfn.node.metrics import serve_metrics  # a node rarely needs it
-
-            stack.enter_context(serve_metrics(training, spec.metrics))
+        stack.enter_context(metrics(training))
         network = training.run()
         seconds = time.perf_counter() - start
         result = _finish(network, training, spec.name, out, seconds)
         log.info("%s has finished: %s", spec.name, result.sha256)
     return out, result
+
+
+def _metrics_of(
+    address: str | None,
+) -> Callable[[NodeTraining], AbstractContextManager[None]]:
+    """Return what serves the metrics of a training, or nothing without an address.
+
+    The client of Prometheus is imported only if it is needed, and before a node meets
+    the others: if it is missing, they need not know.
+    """
+    if address is None:
+        return lambda training: nullcontext()
+    from dssfn.node.metrics import serve_metrics
+
+    return lambda training: serve_metrics(training, address)
 
 
 def warn_of_few(n_samples: int) -> None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dssfn._atomic import make_writable
 from dssfn.config import Plan, bytes_of
 from dssfn.datasets import FileSamples
-from dssfn.errors import DataError, InputError, ProtocolError
+from dssfn.errors import DataError, InputError, ProtocolError, TransportError
 from dssfn.federation import Federation, split_address
 from dssfn.node.connect import largest_letter, neighbours_of
 from dssfn.node.identity import Identity, read_identity
@@ -158,7 +158,7 @@ def examine(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
 def _finding(what: str, check: Callable[[], str]) -> Finding:
     try:
         return Finding(what, True, check())
-    except InputError as exc:
+    except (InputError, TransportError) as exc:
         return Finding(what, False, str(exc))
 
 
@@ -171,7 +171,7 @@ def check_port(listen: str) -> None:
         try:
             trial.bind((host, port))
         except OSError as exc:
-            raise InputError(
+            raise TransportError(  # not the file's fault: it may pass by itself
                 f"`listen`: {listen} cannot be opened ({exc.strerror}). Another "
                 "program may use the port, or this machine has no such address. End "
                 "that program, or choose another address."

@@ -303,7 +303,8 @@ def links_table(result: Result) -> Table | None:
 def settings_tables(result: Result) -> list[Table]:
     """Return all settings that were used, in groups."""
     given = msgspec.to_builtins(result.settings)
-    settings = {name: given.pop(name) for name in _OF_THE_NETWORK} | given
+    first = [name for name in _OF_THE_NETWORK if name in given]
+    settings = {name: given.pop(name) for name in first} | given
     if result.settings.solver != "admm":
         settings = {name: settings[name] for name in settings if name not in _OF_ADMM}
     groups: dict[str, list[tuple[str, str]]] = {name: [] for name in _GROUPS}

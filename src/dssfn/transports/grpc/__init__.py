@@ -5,15 +5,18 @@ from __future__ import annotations
 from dssfn.errors import TransportError
 
 try:
-    from dssfn.transports.grpc.credentials import Credentials
-    from dssfn.transports.grpc.reception import Terms
-    from dssfn.transports.grpc.switchboard import Neighbour
-    from dssfn.transports.grpc.transport import GrpcTransport
-    from dssfn.transports.grpc.wire import LARGEST_SIZE, Rules
-except ModuleNotFoundError as exc:  # pragma: no cover
+    import grpc.aio  # noqa: F401
+    from google.protobuf import message  # noqa: F401
+except ImportError as exc:  # pragma: no cover
     raise TransportError(
-        "gRPC is not installed. Install it with: pip install 'dssfn[grpc]'"
+        f"gRPC is not installed ({exc}). Install it with: pip install 'dssfn[grpc]'"
     ) from exc
+
+from dssfn.transports.grpc.credentials import Credentials
+from dssfn.transports.grpc.reception import Terms
+from dssfn.transports.grpc.switchboard import Neighbour
+from dssfn.transports.grpc.transport import GrpcTransport
+from dssfn.transports.grpc.wire import LARGEST_SIZE, Rules
 
 __all__ = [
     "LARGEST_SIZE",

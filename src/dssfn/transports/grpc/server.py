@@ -16,7 +16,7 @@ from typing import Any
 import grpc
 import grpc.aio
 
-from dssfn.errors import PlanError
+from dssfn.errors import TransportError
 from dssfn.transports.grpc.credentials import Credentials
 from dssfn.transports.grpc.link import Link
 from dssfn.transports.grpc.pace import Budget
@@ -96,7 +96,7 @@ class Server:
         try:
             self.port = server.add_secure_port(listen, credentials)
         except RuntimeError as exc:
-            raise PlanError(
+            raise TransportError(
                 f"`listen`: {listen} cannot be opened. Another program may use the "
                 "port, or this machine has no such address. End that program, or "
                 "choose another address."
