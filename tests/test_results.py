@@ -50,4 +50,4 @@ def test_a_file_of_another_kind_is_refused_by_name(change, said, tmp_path):
         read_result(tmp_path)
     assert said in str(caught.value)
     assert str(path) in str(caught.value)
-    assert "Make it anew" in str(caught.value)
+    assert "Make it again" in str(caught.value)

@@ -283,5 +283,5 @@ def read_result(folder: Path) -> Result:
     except (ValueError, RecursionError, msgspec.ValidationError) as exc:
         raise DataError(
             f"`{path}` must be what this version of dssfn writes; it cannot be read as "
-            f"that ({exc}). Make it anew in another folder."
+            f"that ({exc}). Make it again in another folder."
         ) from exc

@@ -33,7 +33,7 @@ def test_rows_made_later_stand_with_their_set():
     rows = [_row(*key, 0, -50.0) for key in made + later]
     shown = [line[:3] for line in table2.table(rows).rows]
     assert shown == [
-        ("vowel", "one place", "the paper's settings"),
+        ("vowel", "centralised", "the paper's settings"),
         ("vowel", "20 nodes", "the paper's settings"),
         ("vowel", "20 nodes", "the paper's settings, inputs scaled"),
         ("vowel", "20 nodes", "our defaults"),
@@ -68,7 +68,7 @@ def test_a_stand_in_is_never_compared_with_the_papers_set():
 def test_what_is_far_from_the_paper_is_said_with_its_distance():
     said = " ".join(table2.words(sample_of("table2")))
     assert "2 of 6 columns" in said
-    assert "mnist (one place: +3.40 dB, +0.65 points)" in said
+    assert "mnist (centralised: +3.40 dB, +0.65 points)" in said
     assert "behind on letter (92.25 ± 0.35 against 92.5 %)" in said
     assert "vowel (59.25 ± 0.35 against 59.2 %)" in said
     assert "not without any knowledge of test results" in said

@@ -59,7 +59,7 @@ def _report_rows(folder: Path) -> None:
     except _NOT_ROWS as exc:
         raise DataError(
             f"`{path}` must be what this version of dssfn writes; it cannot be read as "
-            f"that ({type(exc).__name__}: {exc}). Make it anew in another folder."
+            f"that ({type(exc).__name__}: {exc}). Make it again in another folder."
         ) from exc
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 NAME = "degree"
 SETS, QUICK_SETS = ("satimage", "letter", "mnist"), ("satimage",)
-SCHEMES = ("gossip", "chebyshev", "exact")
+POLYNOMIALS = ("gossip", "chebyshev", "exact")
 DEGREES = range(1, N_NODES // 2 + 1)
 TOL = 1e-10
 LATENCY, BANDWIDTH = 0.02, 100e6  # seconds, bits per second
@@ -51,7 +51,7 @@ def tasks(
         _averaging(name, degree, scheme, quick, data_dir)
         for name in sets
         for degree in DEGREES
-        for scheme in SCHEMES
+        for scheme in POLYNOMIALS
     ]
     return training + averaging
 

@@ -186,7 +186,7 @@ def against_cell(
 
 
 def _place(n_nodes: object) -> str:
-    return "one place" if n_nodes == 1 else f"{n_nodes} nodes"
+    return "centralised" if n_nodes == 1 else f"{n_nodes} nodes"
 
 
 def words(rows: Sequence[Row]) -> list[str]:
@@ -208,7 +208,7 @@ def _on_papers_settings(rows: Sequence[Row]) -> str:
     near, far = _near_and_far(rows, "paper")
     text = (
         "The paper's settings again: 20 layers of width 1000, 100 ADMM iterations a "
-        "layer, its mu for every set; all data in one place, and divided between 20 "
+        "layer, its mu for every set; centralised, and with data divided between 20 "
         "nodes on a circle of degree 4."
     )
     if near or far:

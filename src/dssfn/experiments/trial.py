@@ -43,11 +43,11 @@ def data_of(name: str, seed: int, *, quick: bool, data_dir: Path | None) -> Data
     """
     data = load_dataset(name, data_dir=data_dir, seed=seed)
     if name == "letter":
-        data = _divided_anew(data, seed)
+        data = _divided_again(data, seed)
     return _thinned(data, seed) if quick else data
 
 
-def _divided_anew(data: Dataset, seed: int) -> Dataset:
+def _divided_again(data: Dataset, seed: int) -> Dataset:
     X = np.concatenate([data.X_train, data.X_test])
     y = np.concatenate([data.y_train, data.y_test])
     order = np.random.default_rng(seed).permutation(len(y))

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from dssfn.experiments.communication.gradient import (
     Adam,
     Shape,
+    centralised_costs,
     cost_and_gradient,
-    costs_in_one_place,
 )
 
 
@@ -74,11 +74,11 @@ def test_the_first_features_neither_grow_nor_fade_with_depth():
     assert max(sizes) < 4 * min(sizes)
 
 
-def test_costs_in_one_place_start_with_that_of_the_first_weights():
+def test_centralised_costs_start_with_that_of_the_first_weights():
     shape = Shape(3, 4, 1, 2)
     samples = _problem(np.random.default_rng(0), shape, 10)
     start = shape.initial(0)
-    costs = list(costs_in_one_place(shape, start, Adam(0.01), samples, 5))
+    costs = list(centralised_costs(shape, start, Adam(0.01), samples, 5))
     assert len(costs) == 6
     assert costs[0] == cost_and_gradient(shape, start, *samples)[-1]
     assert costs[-1] < costs[0]

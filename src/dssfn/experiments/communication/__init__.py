@@ -22,7 +22,7 @@ from dssfn.rows import Key, Metrics, Row, Value
 from dssfn.sweeps import Task
 
 NAME = "communication"
-SCHEMES = {"paper": "ADMM and gossip", "gram": "gram", "krylov": "krylov"}
+COMPARED = {"paper": "ADMM and gossip", "gram": "gram", "krylov": "krylov"}
 NETWORK = ("data", "layers", "width", "descent")  # parts of a key: one figure for each
 
 
@@ -102,7 +102,7 @@ def tasks(
         )
         for seed in seeds[:1]
         for case in (QUICK if quick else FULL)
-        for scheme in SCHEMES
+        for scheme in COMPARED
     ]
 
 
@@ -133,7 +133,7 @@ def _line(row: Row) -> tuple[str, ...]:
     at_least = "" if found["reached"] else "> "
     return (
         f"{key['data']}, {key['layers']} layers of {key['width']}",
-        SCHEMES[str(key["scheme"])],
+        COMPARED[str(key["scheme"])],
         f"{key['descent']}, {found['descent_rate']:g}",
         f"{at_least}{found['descent_iterations']}",
         digits(found["dssfn_scalars_per_node"] / 1e6),
@@ -185,7 +185,7 @@ def _on_nodes(rows: Sequence[Row]) -> Iterator[str]:
     apart = [one for one in checked if one is not None]
     if apart:
         yield (
-            "Descent was computed in one place. Where the network is small enough, its "
+            "Descent was computed centrally. Where the network is small enough, its "
             "first iterations were made over the nodes too: the weights differ by "
             f"{small(max(apart))} at most."
         )
@@ -218,7 +218,7 @@ def _figure(key: tuple[Value, ...], group: Sequence[Row]) -> Figure:
         axes.plot(
             found["dssfn_cost_scalars"], found["dssfn_cost"], look.dash,
             marker=look.mark, color=look.colour, markersize=4, linewidth=1.5,
-            label=f"dSSFN, {SCHEMES[str(row.key['scheme'])]}",
+            label=f"dSSFN, {COMPARED[str(row.key['scheme'])]}",
         )  # fmt: skip
     # The way of descent is one, but every kind of averages charges it otherwise.
     charged = {str(row.metrics["dssfn_consensus"]): row.metrics for row in group}
@@ -233,7 +233,7 @@ def _figure(key: tuple[Value, ...], group: Sequence[Row]) -> Figure:
     axes.grid(axis="y")
     canvas.legend_above(axes, columns=1)
     ratios = ", ".join(
-        f"{SCHEMES[str(row.key['scheme'])]} {small(row.metrics['eta_measured'])}"
+        f"{COMPARED[str(row.key['scheme'])]} {small(row.metrics['eta_measured'])}"
         for row in group
     )
     label = f"Cost against numbers sent; gradient descent over dSSFN: {ratios}."

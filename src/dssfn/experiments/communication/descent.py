@@ -31,7 +31,7 @@ from dssfn.experiments.communication.gradient import (
     Samples,
     Shape,
     Step,
-    costs_in_one_place,
+    centralised_costs,
     descend,
 )
 from dssfn.hosting import Simulation, Traffic
@@ -45,7 +45,7 @@ from dssfn.simulator import simulate
 from dssfn.solvers.gram import Gram
 from dssfn.topology import build_topology
 
-SCHEMES = {
+COMPARED = {
     "paper": {"solver": "admm", "consensus": "gossip"},
     "gram": {"solver": "gram", "consensus": "tree"},
     "krylov": {"solver": "krylov", "consensus": "tree"},
@@ -65,7 +65,7 @@ def training_of(case: EtaCase, scheme: str, seed: int, data_dir: Path | None) ->
     """Return the paper's training, or the same network with other solvers."""
     data = load_dataset(case.data, data_dir=data_dir, seed=seed)
     mu_input, mu_hidden = paper_mu(case.data, case.n_nodes) or (None, None)
-    settings = resolve("paper", SCHEMES[scheme]) | SCHEMES[scheme]
+    settings = resolve("paper", COMPARED[scheme]) | COMPARED[scheme]
     plan = make_plan(
         data,
         n_layers=case.n_layers,
@@ -218,7 +218,7 @@ class Descent:
 
     def _costs(self, samples: Samples, rate: float, n_iter: int) -> Iterator[float]:
         step = STEPS[self.case.steps][0](rate)
-        return costs_in_one_place(self.shape, self.start, step, samples, n_iter)
+        return centralised_costs(self.shape, self.start, step, samples, n_iter)
 
 
 def _or_infinite(cost: float) -> float:

@@ -208,7 +208,7 @@ def descend(
     return weights
 
 
-def costs_in_one_place(
+def centralised_costs(
     shape: Shape, weights: Array, step: Step, samples: Samples, n_iter: int
 ) -> Iterator[float]:
     """Yield the cost after 0, 1, .., n_iter steps of centralised descent.

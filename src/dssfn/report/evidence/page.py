@@ -59,8 +59,8 @@ def make_evidence_page(
         eyebrow="dssfn · reproduction",
         heading="The paper's evidence, repeated",
         lead="Tables and figures of “A Low Complexity Decentralized Neural Net with "
-        "Centralized Equivalence using Layer-wise Learning”, made anew from data, with "
-        "this package's solvers beside the paper's.",
+        "Centralized Equivalence using Layer-wise Learning”, made again from data, "
+        "with this package's solvers beside the paper's.",
         headlines=[line for one, some in found for line in one.headlines(some)],
         sections=[
             *(_section(one, some, drawn.get(one.name, ())) for one, some in found),
