@@ -51,3 +51,18 @@ def test_a_file_of_another_kind_is_refused_by_name(change, said, tmp_path):
     assert said in str(caught.value)
     assert str(path) in str(caught.value)
     assert "Make it again" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("n_test", -5), ("test_accuracy", 1.5), ("train_accuracy", -1)]
+)
+def test_impossible_numbers_are_refused(field, value, tmp_path):
+    result = sample_result() | {field: value}
+    (tmp_path / "result.json").write_text(json.dumps(result))
+    with pytest.raises(DataError, match=field):
+        read_result(tmp_path)
+
+
+def test_a_folder_without_a_result_is_told_so(tmp_path):
+    with pytest.raises(DataError, match=r"`out` folder of a node; got .*none in"):
+        read_result(tmp_path)

@@ -5,6 +5,15 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 folder=${1:-three-hospitals}
 python=${PYTHON:-python3}
+if [ -e "$folder" ]; then
+  echo "$folder exists already. Remove it, or name another: run.sh FOLDER" >&2
+  exit 2
+fi
+if ! "$python" -c "import dssfn, grpc" 2>/dev/null; then
+  echo "$python has no dssfn with gRPC. Run: pip install '.[grpc]', or set PYTHON," >&2
+  echo "as in PYTHON=.venv/bin/python run.sh after make demo" >&2
+  exit 2
+fi
 dssfn() { "$python" -m dssfn "$@"; }
 
 echo "== Three files, and one to test on"

@@ -22,6 +22,10 @@ MODEL_FILE, RESULT_FILE = "model.safetensors", "result.json"
 ONE_FILE_EACH = "one file each"  # how samples are divided if every node has a file
 
 
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
 class _Part(
     msgspec.Struct,
     frozen=True,
@@ -52,18 +56,18 @@ class Layer(_Part, frozen=True, kw_only=True):
     layer: int
     cost: float
     train_error_db: float
-    train_accuracy: float
-    iterations: int
-    test_accuracy: float | None
-    rounds: int | None = None
-    bytes_total: int | None = None
+    train_accuracy: Share
+    iterations: Count
+    test_accuracy: Share | None
+    rounds: Count | None = None
+    bytes_total: Count | None = None
 
 
 class Sent(_Part, frozen=True, kw_only=True):
     """Rounds of exchange with all neighbours, and bytes over all directed links."""
 
-    rounds: int
-    bytes_total: int
+    rounds: Count
+    bytes_total: Count
 
 
 class Communication(_Part, frozen=True, kw_only=True):
@@ -82,9 +86,9 @@ class Communication(_Part, frozen=True, kw_only=True):
     """
 
     consensus: str
-    rounds: int
+    rounds: Count
     scalars_per_node: int
-    bytes_total: int
+    bytes_total: Count
     before_layers: Sent
 
 
@@ -105,14 +109,14 @@ class Equivalence(_Part, frozen=True, kw_only=True):
 
     node_spread: float
     central_difference: float | None = None
-    prediction_agreement: float | None = None
+    prediction_agreement: Share | None = None
     layer_cost_gap: float | None = None
 
 
 class AverageCost(_Part, frozen=True, kw_only=True):
     """The cost of one average: rounds, and letters over all links."""
 
-    rounds: int
+    rounds: Count
     messages: int
 
 
@@ -218,10 +222,10 @@ class Result(_Part, frozen=True, kw_only=True):
     data: str | None = None
     model: str | None = None
     sha256: str | None = None
-    n_train: int | None = None
-    n_test: int
-    train_accuracy: float | None
-    test_accuracy: float | None
+    n_train: Count | None = None
+    n_test: Count
+    train_accuracy: Share | None
+    test_accuracy: Share | None
     train_error_db: float | None
     layers: tuple[Layer, ...]
     communication: Communication | None = None
@@ -274,9 +278,10 @@ def read_result(folder: Path) -> Result:
     try:
         content = path.read_bytes()
     except OSError as exc:
+        why = "there is none in it" if folder.is_dir() else exc.strerror
         raise DataError(
             f"`DIR` must be a folder with a {RESULT_FILE}, as `dssfn simulate --out "
-            f"DIR` leaves it, got `{folder}`: {exc.strerror}."
+            f"DIR` leaves it, or the `out` folder of a node; got `{folder}`: {why}."
         ) from exc
     try:
         return msgspec.convert(json.loads(content), Result)

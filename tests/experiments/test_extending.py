@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from dssfn.cli.main import app
 from dssfn.experiments.registry import EXPERIMENTS
-from dssfn.rows import RowFile
+from dssfn.rows import Row, RowFile
 from tests.support.documents import block
 
 
@@ -42,3 +42,12 @@ def test_it_stands_behind_the_papers_experiments(registered):
     shown = invoke("reproduce", "with")
     assert shown.exit_code == 2
     assert "width" in shown.stderr
+
+
+def test_a_page_is_not_replaced_by_one_that_does_not_know_its_experiment(tmp_path):
+    RowFile(tmp_path / "rows.jsonl").add(Row("width", {"width": 10}, {}, 0.1, {}))
+    (tmp_path / "report.html").write_text("what was there")
+    shown = invoke("report", tmp_path)
+    assert shown.exit_code == 2
+    assert "not known here, width" in shown.stderr
+    assert (tmp_path / "report.html").read_text() == "what was there"

@@ -15,9 +15,9 @@ def sample_result(classes=("a", "b", "c"), *, n_nodes=5, n_layers=3):
             "layer": layer,
             "cost": 100.0 / 3**layer,
             "train_error_db": -5.0 * (layer + 1),
-            "train_accuracy": 0.9 + 0.02 * layer,
+            "train_accuracy": min(0.9 + 0.02 * layer, 1.0),
             "iterations": 1,
-            "test_accuracy": 0.85 + 0.02 * layer,
+            "test_accuracy": min(0.85 + 0.02 * layer, 1.0),
             "rounds": 4,
             "bytes_total": 1000 * (layer + 1),
         }

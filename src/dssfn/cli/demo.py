@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -52,11 +54,19 @@ def demo(
         write_atomically(test, _csv(data).encode())
     output.show(outcome, beside_model=f", unseen images in {test}")
     if not json:
+        dssfn = _command()
         show_lines(
             "Next:\n"
-            f"  dssfn info {model}\n"
-            f"  dssfn evaluate {model} {test} --target {TARGET}"
+            f"  {dssfn} info {model}\n"
+            f"  {dssfn} evaluate {model} {test} --target {TARGET}"
         )
+
+
+def _command() -> str:
+    """Return how this program is called: by its path if the shell does not find it."""
+    called = Path(sys.argv[0])
+    is_hidden = called.name == "dssfn" and shutil.which("dssfn") is None
+    return str(called) if is_hidden else "dssfn"
 
 
 def _csv(data: Dataset) -> str:

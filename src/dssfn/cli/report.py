@@ -95,6 +95,13 @@ def write_evidence(rows: Iterable[Row], folder: Path) -> None:
     shown = full or every
     if not shown:
         return
+    strange = {row.experiment for row in shown} - set(EXPERIMENTS)
+    if strange:
+        raise DataError(
+            f"`{folder / ROWS_FILE}` has rows of an experiment that is not known here, "
+            f"{', '.join(sorted(strange))}. Call `register` with it before, as in "
+            "docs/extending.md."
+        )
     experiments = EXPERIMENTS.values()
     tables = tables_of(shown, experiments)
     text = "\n".join(table.markdown() for table in tables.values())
