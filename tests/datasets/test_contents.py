@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from dssfn.datasets import SUFFIXES, load, openml, read_labelled, read_table
 from dssfn.errors import DataError
+from tests.support.data_sets import BAD_CELLS
 
 X = np.array([[1.5, -2.0], [0.1, 3e-9], [7.0, 1e12], [0.0, 4.0]])
 LABELS = {
@@ -350,19 +351,7 @@ def test_no_feature_columns_left_is_refused(write):
 # Values
 
 
-@pytest.mark.parametrize(
-    ("cells", "line", "rule"),
-    [
-        (["1", "red", "2", "blue"], 3, "must be numbers, got 'red'"),
-        (["1", "2", "2024-01-01", "3"], 4, "must be numbers, got '2024-01-01'"),
-        (["1", "2", "", "3"], 4, "the value is missing"),
-        (["1", " ", "2", "3"], 3, "the value is missing"),
-        (["true", "", "false", "true"], 3, "the value is missing"),
-        (["nan", "1", "2", "3"], 2, "must be finite, got nan"),
-        (["1", "2", "3", "-inf"], 5, "must be finite, got -inf"),
-        (["1", "1e999", "3", "4"], 3, "must be finite, got inf"),
-    ],
-)
+@pytest.mark.parametrize(("cells", "line", "rule"), BAD_CELLS)
 def test_a_bad_csv_value_is_named_by_line_and_column(write, cells, line, rule):
     text = "ok,bad\n" + "".join(f"1,{cell}\n" for cell in cells)
     assert_refused(f"line {line}, column `bad`: .*{rule}", write("t.csv", text))

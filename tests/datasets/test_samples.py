@@ -27,6 +27,7 @@ from dssfn.datasets import (
 )
 from dssfn.errors import DataError, PlanError
 from dssfn.shard import one_hot
+from tests.support.data_sets import BAD_CELLS
 
 X = np.array([[1.5, -2.0], [0.1, 3e-9], [7.0, 1e12], [0.0, 4.0], [2.0, 0.5]])
 TEXT = np.array(["b c", "a", "é", "a", "a"])
@@ -342,21 +343,7 @@ def test_an_unknown_label_is_named_with_its_place_and_the_classes(write, block, 
     assert_refused(pattern, path, "y", classes=["a", "b"])
 
 
-@pytest.mark.parametrize(
-    ("cells", "line", "rule"),
-    [
-        (["1", "red", "2", "blue"], 3, "must be numbers, got 'red'"),
-        (["1", "2", "2024-01-01", "3"], 4, "must be numbers, got '2024-01-01'"),
-        (["1", "2", "", "3"], 4, "the value is missing"),
-        (["1", " ", "2", "3"], 3, "the value is missing"),
-        (["true", "", "false", "true"], 3, "the value is missing"),
-        (["true", "true", "false", "1"], 2, "must be numbers, got 'true'"),
-        (["1", "1", "0", "true"], 5, "must be numbers, got 'true'"),
-        (["nan", "1", "2", "3"], 2, "must be finite, got nan"),
-        (["1", "2", "3", "-inf"], 5, "must be finite, got -inf"),
-        (["1", "1e999", "3", "4"], 3, "must be finite, got inf"),
-    ],
-)
+@pytest.mark.parametrize(("cells", "line", "rule"), BAD_CELLS)
 def test_a_bad_csv_value_is_named_by_line_and_column(write, block, cells, line, rule):
     text = "ok,bad\n" + "".join(f"1,{cell}\n" for cell in cells)
     path = write("t.csv", text)

@@ -15,6 +15,20 @@ def row(experiment, key, metrics):
     return Row(experiment, key, metrics, 90.0, {"dssfn": "0.0", "numpy": "2.0"})
 
 
+def check_made_rows(experiment):
+    """Really make the first and the last row, and find both in table and figures."""
+    tasks = experiment.tasks(quick=True, seeds=[0])
+    made = [
+        row(task.experiment, task.key, task.run()) for task in tasks[:: len(tasks) - 1]
+    ]
+    table = experiment.table(made)
+    assert len(table.rows) == 2
+    assert all(len(line) == len(table.head) for line in table.rows)
+    assert "Reduced sizes" in table.note
+    page, drawings = page_of(made)
+    assert page.count("<figure ") == len(drawings) == 2
+
+
 def page_of(rows):
     """The page of rows, and its drawings by name."""
     drawn = draw_evidence(rows, EXPERIMENTS.values())

@@ -2,7 +2,12 @@ import pytest
 
 from dssfn.experiments import communication
 from dssfn.report.evidence.selection import where
-from tests.support.evidence_sample import page_of, row, sample_of
+from tests.support.evidence_sample import (
+    check_made_rows,
+    page_of,
+    row,
+    sample_of,
+)
 
 
 @pytest.fixture(scope="module")
@@ -11,16 +16,7 @@ def rows():
 
 
 def test_rows_that_are_really_made_fit_their_table_and_figures():
-    tasks = communication.tasks(quick=True, seeds=[0])
-    made = [
-        row(task.experiment, task.key, task.run()) for task in tasks[:: len(tasks) - 1]
-    ]
-    table = communication.table(made)
-    assert len(table.rows) == 2
-    assert all(len(line) == len(table.head) for line in table.rows)
-    assert "Reduced sizes" in table.note
-    page, drawings = page_of(made)
-    assert page.count("<figure ") == len(drawings) == 2
+    check_made_rows(communication)
 
 
 def test_descent_that_was_stopped_gives_a_lower_bound(rows):

@@ -2,7 +2,11 @@ import pytest
 
 from dssfn.experiments import comparison
 from dssfn.report.evidence.selection import where
-from tests.support.evidence_sample import page_of, row, sample_of
+from tests.support.evidence_sample import (
+    check_made_rows,
+    page_of,
+    sample_of,
+)
 
 
 @pytest.fixture(scope="module")
@@ -11,16 +15,7 @@ def rows():
 
 
 def test_rows_that_are_really_made_fit_their_table_and_figures():
-    tasks = comparison.tasks(quick=True, seeds=[0])
-    made = [
-        row(task.experiment, task.key, task.run()) for task in tasks[:: len(tasks) - 1]
-    ]
-    table = comparison.table(made)
-    assert len(table.rows) == 2
-    assert all(len(line) == len(table.head) for line in table.rows)
-    assert "Reduced sizes" in table.note
-    page, drawings = page_of(made)
-    assert page.count("<figure ") == len(drawings) == 2
+    check_made_rows(comparison)
 
 
 def test_what_a_split_costs_is_said(rows):

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from dssfn.report.evidence.experiment import Experiment, Figure
 from dssfn.report.evidence.selection import file_name, grouped, note_on, where
@@ -22,8 +23,22 @@ from dssfn.rows import Key, Metrics, Row, Value
 from dssfn.sweeps import Task
 
 NAME = "communication"
-COMPARED = {"paper": "ADMM and gossip", "gram": "gram", "krylov": "krylov"}
 NETWORK = ("data", "layers", "width", "descent")  # parts of a key: one figure for each
+
+
+class Compared(NamedTuple):
+    """A way to train dSSFN: its name in tables, its solver and its averaging scheme."""
+
+    label: str
+    solver: str
+    consensus: str
+
+
+COMPARED = {
+    "paper": Compared("ADMM and gossip", "admm", "gossip"),
+    "gram": Compared("gram", "gram", "tree"),
+    "krylov": Compared("krylov", "krylov", "tree"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +148,7 @@ def _line(row: Row) -> tuple[str, ...]:
     at_least = "" if found["reached"] else "> "
     return (
         f"{key['data']}, {key['layers']} layers of {key['width']}",
-        COMPARED[str(key["scheme"])],
+        COMPARED[str(key["scheme"])].label,
         f"{key['descent']}, {found['descent_rate']:g}",
         f"{at_least}{found['descent_iterations']}",
         digits(found["dssfn_scalars_per_node"] / 1e6),
@@ -218,7 +233,7 @@ def _figure(key: tuple[Value, ...], group: Sequence[Row]) -> Figure:
         axes.plot(
             found["dssfn_cost_scalars"], found["dssfn_cost"], look.dash,
             marker=look.mark, color=look.colour, markersize=4, linewidth=1.5,
-            label=f"dSSFN, {COMPARED[str(row.key['scheme'])]}",
+            label=f"dSSFN, {COMPARED[str(row.key['scheme'])].label}",
         )  # fmt: skip
     # The way of descent is one, but every kind of averages charges it otherwise.
     charged = {str(row.metrics["dssfn_consensus"]): row.metrics for row in group}
@@ -233,7 +248,7 @@ def _figure(key: tuple[Value, ...], group: Sequence[Row]) -> Figure:
     axes.grid(axis="y")
     canvas.legend_above(axes, columns=1)
     ratios = ", ".join(
-        f"{COMPARED[str(row.key['scheme'])]} {small(row.metrics['eta_measured'])}"
+        f"{COMPARED[str(row.key['scheme'])].label} {small(row.metrics['eta_measured'])}"
         for row in group
     )
     label = f"Cost against numbers sent; gradient descent over dSSFN: {ratios}."

@@ -24,7 +24,7 @@ from dssfn.config import Plan
 from dssfn.consensus import Averaging
 from dssfn.datasets import load_dataset
 from dssfn.experiments.averages import average_together, scaling_of
-from dssfn.experiments.communication import EtaCase
+from dssfn.experiments.communication import COMPARED, EtaCase
 from dssfn.experiments.communication.gradient import (
     Adam,
     Momentum,
@@ -45,11 +45,6 @@ from dssfn.simulator import simulate
 from dssfn.solvers.gram import Gram
 from dssfn.topology import build_topology
 
-COMPARED = {
-    "paper": {"solver": "admm", "consensus": "gossip"},
-    "gram": {"solver": "gram", "consensus": "tree"},
-    "krylov": {"solver": "krylov", "consensus": "tree"},
-}
 STEPS: dict[str, tuple[Callable[[float], Step], tuple[float, ...]]] = {
     "adam": (Adam, (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)),
     "momentum": (Momentum, (1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1)),
@@ -65,7 +60,11 @@ def training_of(case: EtaCase, scheme: str, seed: int, data_dir: Path | None) ->
     """Return the paper's training, or the same network with other solvers."""
     data = load_dataset(case.data, data_dir=data_dir, seed=seed)
     mu_input, mu_hidden = paper_mu(case.data, case.n_nodes) or (None, None)
-    settings = resolve("paper", COMPARED[scheme]) | COMPARED[scheme]
+    chosen = {
+        "solver": COMPARED[scheme].solver,
+        "consensus": COMPARED[scheme].consensus,
+    }
+    settings = resolve("paper", chosen) | chosen
     plan = make_plan(
         data,
         n_layers=case.n_layers,
