@@ -92,7 +92,7 @@ def test_a_training_that_goes_on_ends_as_if_it_had_never_stopped(solver):
             on_progress=seen.append,
             on_layer=records.append,
         )
-        step = start.n_averagings(plan) if start else 0
+        step = start.n_averagings if start else 0
         return drive({0: program}, averaging, transport, step=step)[0]
 
     whole, n_solved, history = train(), len(seen), records.copy()
@@ -100,7 +100,7 @@ def test_a_training_that_goes_on_ends_as_if_it_had_never_stopped(solver):
     for progress in seen[:n_solved]:
         records.clear()
         again = train(progress)
-        assert records == history[len(progress.outputs) - 1 :]
+        assert records == history[len(progress.stages) - 1 :]
         for mine, theirs in zip(again.outputs, whole.outputs, strict=True):
             assert mine.tobytes() == theirs.tobytes()
 

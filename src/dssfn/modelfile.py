@@ -159,14 +159,14 @@ def _check_complete(path: Path, plan: dict[str, Any]) -> None:
             )
 
 
-def tensor_shapes(plan: Plan, n_solved: int | None = None) -> dict[str, Shape]:
-    """Return names and shapes of all learned numbers, or those of the first layers.
+def tensor_shapes(plan: Plan) -> dict[str, Shape]:
+    """Return names and shapes of all learned numbers.
 
     >>> tensor_shapes(Plan(n_features=3, classes=(0, 1), n_layers=0, bias=0.0))
     {'O.0': (2, 3), 'shift': (3,), 'scale': (3,)}
     """
     P, Q = plan.n_features, plan.n_outputs
-    layers = range(plan.n_layers + 1 if n_solved is None else n_solved)
+    layers = range(plan.n_layers + 1)
     shapes: dict[str, Shape] = {f"O.{k}": (Q, plan.inputs_of(k)) for k in layers}
     return shapes | {"shift": (P,), "scale": (P,)}
 

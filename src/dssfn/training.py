@@ -25,12 +25,12 @@ from dssfn.errors import DataError
 from dssfn.features import Features
 from dssfn.network import SUMMATION_ERROR, Network
 from dssfn.programs import INPUTS, Agreed, Message, Program
+from dssfn.progress import Progress
 from dssfn.shard import Samples
 from dssfn.solvers import solver_of
 
 Result = TypeVar("Result")
 
-SCALING_AVERAGINGS = 3
 NO_RIDER: Array = np.empty(0)
 
 
@@ -57,65 +57,6 @@ class LayerRecord:
     train_error_db: float
     train_accuracy: float
     iterations: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Progress:
-    """A training that has solved its first layers, with all that is needed to go on.
-
-    Parameters
-    ----------
-    shift, scale : arrays of shape (P,)
-        The agreed scaling of the inputs.
-    outputs : tuple of arrays
-        O of each solved layer; there is at least one.
-    iterations : tuple of int
-        The averagings that each of them took.
-    """
-
-    shift: Array
-    scale: Array
-    outputs: tuple[Array, ...]
-    iterations: tuple[int, ...]
-
-    def first(self, n_solved: int) -> Progress | None:
-        """Return the training as it was with fewer layers; None at its start."""
-        if n_solved == 0:
-            return None
-        return Progress(
-            self.shift,
-            self.scale,
-            self.outputs[:n_solved],
-            self.iterations[:n_solved],
-        )
-
-    def then(self, O: Array, n_averagings: int) -> Progress:
-        """Return the training with one more layer."""
-        return Progress(
-            self.shift,
-            self.scale,
-            (*self.outputs, O),
-            (*self.iterations, n_averagings),
-        )
-
-    def flat(self) -> Array:
-        """Return all numbers in one vector."""
-        arrays = self.shift, self.scale, *self.outputs
-        return np.concatenate([A.ravel() for A in arrays])
-
-    def with_flat(self, values: Array) -> Progress:
-        """Return the same training with other numbers, in the order of `flat`."""
-        arrays = self.shift, self.scale, *self.outputs
-        ends = np.cumsum([A.size for A in arrays])[:-1]
-        shift, scale, *outputs = (
-            part.reshape(A.shape)
-            for part, A in zip(np.split(values, ends), arrays, strict=True)
-        )
-        return Progress(shift, scale, tuple(outputs), self.iterations)
-
-    def n_averagings(self, plan: Plan) -> int:
-        """Return the number of averagings up to here."""
-        return plan.standardize * SCALING_AVERAGINGS + sum(self.iterations)
 
 
 def train_node(
@@ -155,37 +96,65 @@ def train_node(
         Features(samples, plan, memory=memory, n_threads=n_threads)
     ) as features:
         if start is None:
-            shift, scale = yield from _scaling(features, plan)
-            start = Progress(shift, scale, (), ())
-        progress = start
-        features.scale(progress.shift, progress.scale)
+            shift, scale, before = yield from _scaling(features, plan)
+            progress = Progress((), (), before)
+        else:
+            progress = start
+            shift, scale = (start.stages[0][name] for name in ("shift", "scale"))
+        features.scale(shift, scale)
         tally = NO_RIDER  # this node's part of the sums that describe the last layer
-        for O in progress.outputs:
-            tally = features.advance(O)
-        for layer in range(len(progress.outputs), plan.n_layers + 1):
+        for stage in progress.stages:
+            tally = features.advance(stage["O"])
+        for layer in range(len(progress.stages), plan.n_layers + 1):
             solver = solver_of(plan, layer, progress.iterations)
             solution = solver.program(features.share(), plan.radius)
             O, mean, n_averagings = yield from _about(layer, solution, tally)
             if on_layer and layer > 0:
                 record = _record(layer - 1, n_nodes * mean, progress.iterations[-1])
                 on_layer(record)
-            progress = progress.then(O, n_averagings)
+            inputs = {} if layer > 0 else {"shift": shift, "scale": scale}
+            progress = progress.then({"O": O, **inputs}, n_averagings)
             if on_progress:
                 on_progress(progress)
             tally = features.advance(O)
     mean = yield Message.of(tally).about(plan.n_layers)
     if on_layer:
         on_layer(_record(plan.n_layers, n_nodes * mean, progress.iterations[-1]))
-    return Network(plan, progress.outputs, progress.shift, progress.scale)
+    return network_of(plan, progress)
 
 
-def _scaling(features: Features, plan: Plan) -> Program[tuple[Array, Array]]:
+def network_of(plan: Plan, progress: Progress) -> Network:
+    """Return the network of a finished training."""
+    first = progress.stages[0]
+    outputs = tuple(stage["O"] for stage in progress.stages)
+    return Network(plan, outputs, first["shift"], first["scale"])
+
+
+def check_stages(plan: Plan, progress: Progress) -> None:
+    """Refuse stages that no training with this plan has, with a ValueError."""
+    Q, n_solved = plan.n_outputs, len(progress.stages)
+    if not 1 <= n_solved <= plan.n_layers + 1:
+        raise ValueError(f"it has {n_solved} layers")
+    for layer, stage in enumerate(progress.stages):
+        shapes: dict[str, tuple[int, ...]] = {"O": (Q, plan.inputs_of(layer))}
+        if layer == 0:
+            shapes |= dict.fromkeys(("shift", "scale"), (plan.n_features,))
+        if {name: A.shape for name, A in stage.items()} != shapes:
+            raise ValueError("its matrices are not those of the plan")
+
+
+def is_complete(plan: Plan, progress: Progress | None) -> bool:
+    """Return whether all layers are solved."""
+    return progress is not None and len(progress.stages) == plan.n_layers + 1
+
+
+def _scaling(features: Features, plan: Plan) -> Program[tuple[Array, Array, int]]:
+    """Return the scaling of the inputs, and the averagings that it took."""
     if not plan.standardize:
-        return np.zeros(plan.n_features), np.ones(plan.n_features)
+        return np.zeros(plan.n_features), np.ones(plan.n_features), 0
     program = agree_scaling(features.inputs, features.n_samples)
-    scaling, _, n_averagings = yield from _about(INPUTS, program, NO_RIDER)
-    assert n_averagings == SCALING_AVERAGINGS
-    return scaling
+    (shift, scale), _, n_averagings = yield from _about(INPUTS, program, NO_RIDER)
+    return shift, scale, n_averagings
 
 
 def agree_scaling(

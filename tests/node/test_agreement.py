@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from dssfn.node.agreement import Assembly
+from dssfn.progress import Progress
 from dssfn.topology import build_topology
-from dssfn.training import Progress
 from dssfn.transports import memory_network
 
 
 def _progress(n_solved, seed=0):
     rng = np.random.default_rng(seed)
-    outputs = tuple(rng.normal(size=(2, 5)) for _ in range(n_solved))
-    return Progress(np.zeros(4), np.ones(4), outputs, (1,) * n_solved)
+    stages = tuple({"O": rng.normal(size=(2, 5))} for _ in range(n_solved))
+    return Progress(stages, (1,) * n_solved)
 
 
 def _start_all(*lines, kind="path"):
@@ -34,7 +34,7 @@ def _start_all(*lines, kind="path"):
 @pytest.mark.parametrize("kind", ["path", "circular", "star", "complete"])
 def test_all_go_on_from_the_last_layer_that_all_have(kind):
     starts = _start_all([_progress(k) for k in (4, 3, 5, 4, 9)], kind=kind)
-    assert [len(start.outputs) for start in starts] == [3] * 5
+    assert [len(start.stages) for start in starts] == [3] * 5
 
 
 def test_one_that_has_nothing_sends_all_to_the_start():

@@ -16,8 +16,8 @@ from dssfn._typing import Array, NodeId
 from dssfn.consensus import Rounds, Swap, Tree
 from dssfn.driver import average, run_over
 from dssfn.node.checkpoint import fingerprint
+from dssfn.progress import Progress
 from dssfn.topology import Topology
-from dssfn.training import Progress
 from dssfn.transports import Transport
 
 log = logging.getLogger("dssfn.node")
@@ -48,7 +48,7 @@ class Assembly:
             nodes hold different numbers in those before.
         """
         for progress in lines:
-            solved = np.array([0.0 if progress is None else len(progress.outputs)])
+            solved = np.array([0.0 if progress is None else len(progress.stages)])
             n_common = int(self._lowest(solved, LAYERS)[0])
             shared = progress.first(n_common) if progress else None
             if shared is None:

@@ -25,17 +25,18 @@ from dssfn._atomic import write_atomically
 from dssfn._typing import Array
 from dssfn.config import Plan
 from dssfn.errors import PlanError
-from dssfn.modelfile import tensor_shapes
-from dssfn.training import LayerRecord, Progress
+from dssfn.progress import Progress
+from dssfn.training import LayerRecord, check_stages
 
 log = logging.getLogger("dssfn.node")
 
-VERSION = 1
+VERSION = 2
 
 
 class _Header(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     version: int
     belongs_to: dict[str, str | int]  # plan and data, as given to `Checkpoints`
+    before: int
     iterations: tuple[int, ...]
     records: tuple[LayerRecord, ...]
     content: str  # digest of the tensors
@@ -83,17 +84,18 @@ class Checkpoints:
 
     def save(self, progress: Progress, records: tuple[LayerRecord, ...]) -> None:
         """Replace the checkpoint; one that has more layers is kept beside it."""
-        tensors = _tensors(progress)
+        tensors = progress.tensors()
         header = _Header(
             version=VERSION,
             belongs_to=self.belongs_to,
+            before=progress.before,
             iterations=progress.iterations,
             records=records,
             content=_digest(tensors),
         )
         text = msgspec.json.encode(header)
         content = len(text).to_bytes(8, "little") + text + encode_tensors(tensors)
-        solved = len(progress.outputs)
+        solved = len(progress.stages)
         if _n_solved(self.path) > max(solved, _n_solved(self.aside)):
             self.path.replace(self.aside)
         write_atomically(self.path, content, private=True)
@@ -110,8 +112,8 @@ class Checkpoints:
         """
         aside, aside_records = self._read(self.aside, plan)
         latest, records = self._read(self.path, plan)
-        n_latest = len(latest.outputs) if latest else 0
-        if aside and len(aside.outputs) > n_latest:
+        n_latest = len(latest.stages) if latest else 0
+        if aside and len(aside.stages) > n_latest:
             return Saved(aside, latest, aside_records)
         return Saved(latest, latest, records)
 
@@ -129,7 +131,7 @@ class Checkpoints:
             return None, ()
         try:
             header, progress = _decode(data, plan)
-        except (ValueError, KeyError, SafetensorError, msgspec.MsgspecError) as exc:
+        except (ValueError, IndexError, SafetensorError, msgspec.MsgspecError) as exc:
             log.warning("%s cannot be used (%s): starting from scratch", path, exc)
             return None, ()
         for what, value in self.belongs_to.items():
@@ -153,12 +155,6 @@ def _n_solved(path: Path) -> int:
         return 0
 
 
-def _tensors(progress: Progress) -> dict[str, Array]:
-    tensors = {f"O.{layer}": O for layer, O in enumerate(progress.outputs)}
-    tensors |= {"shift": progress.shift, "scale": progress.scale}
-    return {name: np.ascontiguousarray(A) for name, A in tensors.items()}
-
-
 def _digest(tensors: dict[str, Array]) -> str:
     digest = hashlib.sha256()
     for name in sorted(tensors):
@@ -172,15 +168,11 @@ def _decode(data: bytes, plan: Plan) -> tuple[_Header, Progress]:
     tensors: dict[str, Any] = decode_tensors(data[end:])
     if header.version != VERSION or header.content != _digest(tensors):
         raise ValueError("it does not hold what was written")
-    n_solved = len(header.iterations)
-    if not 1 <= n_solved <= plan.n_layers + 1:
-        raise ValueError(f"it has {n_solved} layers")
-    shapes = tensor_shapes(plan, n_solved)
-    found = {name: A.shape for name, A in tensors.items() if A.dtype == np.float64}
-    if found != shapes or len(tensors) != len(shapes):
-        raise ValueError("its matrices are not those of the plan")
-    outputs = tuple(tensors[f"O.{layer}"] for layer in range(n_solved))
-    progress = Progress(tensors["shift"], tensors["scale"], outputs, header.iterations)
+    if any(A.dtype != np.float64 for A in tensors.values()):
+        raise ValueError("it holds numbers of another kind")
+    empty = Progress((), header.iterations, header.before)
+    progress = empty.with_tensors(tensors)
+    check_stages(plan, progress)
     return header, progress
 
 
@@ -188,4 +180,4 @@ def fingerprint(progress: Progress | None) -> int:
     """Return 48 bits of a digest: a whole number that a float64 holds exactly."""
     if progress is None:
         return 0
-    return int(_digest(_tensors(progress))[:12], 16)
+    return int(_digest(progress.tensors())[:12], 16)

@@ -24,9 +24,10 @@ from dssfn.network import Network
 from dssfn.node.agreement import Assembly
 from dssfn.node.checkpoint import Checkpoints
 from dssfn.planning import settle
+from dssfn.progress import Progress
 from dssfn.shard import Samples
 from dssfn.topology import Topology
-from dssfn.training import LayerRecord, Progress, train_node
+from dssfn.training import LayerRecord, is_complete, network_of, train_node
 from dssfn.transports import WAIT_WHEN_GONE, ResilientTransport
 
 log = logging.getLogger("dssfn.node")
@@ -96,7 +97,7 @@ class NodeTraining:
         self.furthest, self.progress = saved.furthest, saved.latest
         self.records = {record.layer: record for record in saved.records}
         if self.furthest:
-            log.info("found layers 0 to %d", len(self.furthest.outputs) - 1)
+            log.info("found layers 0 to %d", len(self.furthest.stages) - 1)
         if self.is_complete:
             self._wait_for(WAIT_WHEN_COMPLETE)
         else:
@@ -110,13 +111,13 @@ class NodeTraining:
                 if not self.is_complete:
                     raise
                 log.info("%s This node's model is complete.", exc)
-                return self._network(self.furthest)
+                assert self.furthest is not None
+                return network_of(self.plan, self.furthest)
 
     @property
     def is_complete(self) -> bool:
         """Whether all layers are solved, or were before nodes went back together."""
-        solved = 0 if self.furthest is None else len(self.furthest.outputs)
-        return solved == self.plan.n_layers + 1
+        return is_complete(self.plan, self.furthest)
 
     def _attempt(self) -> Network:
         """Train from the last common layer to the end."""
@@ -127,7 +128,7 @@ class NodeTraining:
         self._wait_for(
             WAIT_WHEN_GONE
         )  # they are there, and may need this node to the end
-        log.info("layer %d begins", 0 if start is None else len(start.outputs))
+        log.info("layer %d begins", 0 if start is None else len(start.stages))
         program = train_node(
             self.samples,
             self.plan,
@@ -143,7 +144,7 @@ class NodeTraining:
                 {self.node: program},
                 self.averaging,
                 self.transport,
-                step=start.n_averagings(self.plan) if start else 0,
+                step=start.n_averagings if start else 0,
             )
         assert self.progress is not None
         agreed = all_nodes.reconcile(self.progress)
@@ -151,12 +152,12 @@ class NodeTraining:
             raise NumericalError("Nodes have ended with different models.")
         if agreed is not self.progress:
             self._save(agreed)
-        return self._network(self.progress)
+        return network_of(self.plan, self.progress)
 
     def _save(self, progress: Progress) -> None:
         self.progress = progress
-        solved = len(progress.outputs)
-        if self.furthest is None or solved >= len(self.furthest.outputs):
+        solved = len(progress.stages)
+        if self.furthest is None or solved >= len(self.furthest.stages):
             self.furthest = progress
         records = tuple(self.records[k] for k in sorted(self.records) if k < solved)
         self.checkpoints.save(progress, records)
@@ -167,7 +168,3 @@ class NodeTraining:
 
     def _wait_for(self, deadlines: int) -> None:
         self.transport.patience = deadlines * self.transport.deadline
-
-    def _network(self, progress: Progress | None) -> Network:
-        assert progress is not None
-        return Network(self.plan, progress.outputs, progress.shift, progress.scale)
