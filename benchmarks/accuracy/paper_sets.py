@@ -14,6 +14,7 @@ from benchmarks.accuracy.tabular import Split
 from benchmarks.claim import Claim, at_least
 from dssfn.datasets import load_dataset
 from dssfn.report.evidence.selection import deviation, grouped, mean
+from dssfn.report.numbers import plural
 from dssfn.report.table import Table
 from dssfn.rows import Metrics, Row
 from dssfn.sweeps import Task
@@ -75,7 +76,7 @@ def claims(rows: Sequence[Row]) -> list[Claim]:
     """Return the test accuracy with the defaults beside what is wanted."""
     return [
         at_least(
-            f"{data}: test % of SSFN, mean of {len(group)} seeds",
+            f"{data}: test % of SSFN, mean of {plural(len(group), 'seed')}",
             100 * mean(group, "accuracy"), WANTED[str(data)], command(NAME),
         )
         for (data, way), group in grouped(rows, ("data", "way")).items()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from benchmarks.accuracy.grid import Grid
 from benchmarks.accuracy.models import LABELS, SSFN
 from benchmarks.accuracy.ranks import LEVEL, alike, chance, critical_difference
@@ -50,7 +48,7 @@ def draw_ranks(grid: Grid) -> Figure:
 def _draw_scale(axes: canvas.Axes, n_models: int, difference: float) -> None:
     """Draw the axis of ranks, and the critical difference above it."""
     axes.plot([1, n_models], [0, 0], color=canvas.MUTED, linewidth=1)
-    for rank in np.arange(1, n_models + 1):
+    for rank in range(1, n_models + 1):
         axes.plot([rank, rank], [0, 0.15], color=canvas.MUTED, linewidth=1)
         axes.text(rank, 0.3, f"{rank}", ha="center", color=canvas.MUTED)
     end = 1 + difference

@@ -63,7 +63,8 @@ def alike(ranks: Sequence[float], difference: float) -> list[tuple[float, float]
     >>> alike([1.0, 1.8, 2.5, 4.0], 1.0)
     [(1.0, 1.8), (1.8, 2.5)]
     """
-    ordered, groups = sorted(ranks), []
+    ordered = sorted(ranks)
+    groups: list[tuple[float, float]] = []
     for first in ordered:
         last = max(rank for rank in ordered if rank - first <= difference)
         if last > max([first, *(end for _, end in groups)]):

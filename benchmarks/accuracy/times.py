@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 from benchmarks.accuracy.grid import Grid, grid_of
 from benchmarks.accuracy.measures import fit, sizes
 from benchmarks.accuracy.models import CLASSIFIERS, DSSFN, FOREST, LABELS, SSFN
@@ -54,7 +56,7 @@ def tasks(choice: Choice) -> list[Task]:
 
 def median(grid: Grid, model: str) -> float:
     """Return the median of a model's ratios over the sets."""
-    return statistics.median(grid.of(model).tolist())
+    return float(np.median(grid.of(model)))
 
 
 def tables(rows: Sequence[Row]) -> list[Table]:
