@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 WORKERS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check format bench clean
+.PHONY: help demo test test-slow check format bench accuracy clean
 
 help:          ## this list
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */make \1\t/' | expand -t 16
@@ -40,6 +40,9 @@ format: $(READY) ## put the code in shape
 
 bench: $(READY) ## every claim measured; ratios to dense products in the same run
 	$(BIN)/python -m benchmarks.run
+
+accuracy: $(READY) ## the defaults beside the usual models, on real data: hours
+	$(BIN)/python -m benchmarks.accuracy --document docs/accuracy.md
 
 clean:         ## remove everything that was made here
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

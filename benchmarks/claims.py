@@ -21,6 +21,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks import grpc_ring, mpi_ring
+from benchmarks.claim import Claim, at_least, at_most
 from dssfn.config import Plan
 from dssfn.consensus import Gossip, Tree, exact, gossip_rounds
 from dssfn.datasets import load, partition
@@ -35,29 +36,6 @@ from dssfn.sweeps import run_sweep
 from dssfn.topology import build_topology
 
 RING = ["--nodes", "20", "--degree", "4"]
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A measured figure beside what is wanted of it."""
-
-    what: str
-    value: float
-    wanted: float
-    at_most: bool
-    command: str
-
-    @property
-    def holds(self) -> bool:
-        return self.value <= self.wanted if self.at_most else self.value >= self.wanted
-
-
-def at_least(what: str, value: float, wanted: float, command: str) -> Claim:
-    return Claim(what, value, wanted, False, command)
-
-
-def at_most(what: str, value: float, wanted: float, command: str) -> Claim:
-    return Claim(what, value, wanted, True, command)
 
 
 @dataclass(frozen=True)

@@ -122,12 +122,12 @@ def load_dataset(
         fetched = fetch_openml_dataset(name)
     except DataError as exc:
         raise DataError(_not_found(name, folder, exc)) from exc
-    return keep(fetched, _cache_dir() / f"{name}.npz")
+    return keep(fetched, cache_dir() / f"{name}.npz")
 
 
 def _stored(name: str, folder: Path | None) -> Path | None:
     """Return the path of a set that need not be downloaded."""
-    folders = [_cache_dir()] if folder is None else [folder, _cache_dir()]
+    folders = [cache_dir()] if folder is None else [folder, cache_dir()]
     paths = [one / f"{name}.npz" for one in folders]
     return next((path for path in paths if path.is_file()), None)
 
@@ -170,7 +170,8 @@ def _data_dir(given: Path | None) -> Path | None:
     return Path(from_environment) if from_environment else None
 
 
-def _cache_dir() -> Path:
+def cache_dir() -> Path:
+    """Return the folder of downloads: `DSSFN_CACHE_DIR`, else one of the user's."""
     given = os.environ.get("DSSFN_CACHE_DIR")
     if given:
         return Path(given)
@@ -184,7 +185,7 @@ def _not_found(name: str, folder: Path | None, exc: DataError) -> str:
     near += [path.name for path in Path().glob("*") if path.suffix in SUFFIXES]
     return (
         f"No data set `{name}`: {', '.join(BUILTIN_NAMES)} need nothing; looked for "
-        f"`{name}.npz` in {where} and in the cache `{_cache_dir()}`, then asked "
+        f"`{name}.npz` in {where} and in the cache `{cache_dir()}`, then asked "
         f"OpenML: {exc} To use a file, give its path."
         f"{did_you_mean(name, (*KNOWN_NAMES, *near))}"
     )

@@ -1,0 +1,1 @@
+"""The estimators with their defaults beside the usual models, on real data."""

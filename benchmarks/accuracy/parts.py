@@ -1,0 +1,17 @@
+"""The parts of the comparison by name, in the order in which they are run and shown."""
+
+from __future__ import annotations
+
+from benchmarks.accuracy import (
+    hospitals,
+    imbalance,
+    paper_sets,
+    regression,
+    sets,
+    times,
+)
+
+PARTS = {
+    one.PART.name: one.PART
+    for one in (sets, hospitals, paper_sets, regression, imbalance, times)
+}
