@@ -16,10 +16,11 @@ from dssfn.errors import DataError, NumericalError
 from dssfn.lockstep import Workers, drive
 from dssfn.network import random_matrix
 from dssfn.programs import INPUTS, Agreed
+from dssfn.scaling import agree_scaling
 from dssfn.shard import Shard, one_hot
 from dssfn.simulator import simulate
 from dssfn.topology import build_topology
-from dssfn.training import agree_scaling, train_node
+from dssfn.training import train_node
 from tests.support.strategies import pooled, random_shards, seeds
 from tests.support.trainings import (
     ALONE,

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from dssfn.hosting import Simulation, Traffic
     from dssfn.modelfile import load_network, save_network
     from dssfn.network import Network
+    from dssfn.records import LayerRecord
     from dssfn.shard import Shard
     from dssfn.simulator import simulate
     from dssfn.topology import Topology, build_topology
-    from dssfn.training import LayerRecord, train_node
+    from dssfn.training import train_node
 
 __all__ = [
     "DSSFNClassifier",
@@ -63,7 +64,8 @@ _HOMES = {
     "shard": "Shard",
     "simulator": "simulate",
     "topology": "Topology build_topology",
-    "training": "LayerRecord train_node",
+    "records": "LayerRecord",
+    "training": "train_node",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 

@@ -25,9 +25,9 @@ from dssfn.errors import DataError, TopologyError
 from dssfn.hosting import Simulation, Traffic
 from dssfn.network import Network
 from dssfn.presets import resolve
+from dssfn.records import LayerRecord
 from dssfn.runs import divided, make_plan, train
 from dssfn.topology import Topology, build_topology, from_graph, from_matrix
-from dssfn.training import LayerRecord
 
 DEFAULT_NODES = 10  # nodes of a graph that is given by its name
 PLAN_FIELDS = frozenset(Plan.__struct_fields__)

@@ -19,8 +19,9 @@ from dssfn.consensus import Averaging
 from dssfn.network import Network
 from dssfn.planning import BYTES_PER_SCALAR
 from dssfn.programs import Message, Program
+from dssfn.records import LayerRecord
 from dssfn.shard import Samples
-from dssfn.training import LayerRecord, train_node
+from dssfn.training import train_node
 
 
 @dataclass(slots=True)

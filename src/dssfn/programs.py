@@ -20,6 +20,7 @@ from dssfn.errors import NumericalError
 Result = TypeVar("Result")
 
 INPUTS = -1  # the layer number of what is agreed on before layer 0
+NO_RIDER: Array = np.empty(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,3 +111,31 @@ class Agreed:
 
 Program: TypeAlias = Generator[Message | Agreed, Any, Result]
 """One node's work, from its first request to its result."""
+
+
+def run_about(
+    layer: int, program: Program[Result], rider: Array = NO_RIDER
+) -> Program[tuple[Result, Array, int]]:
+    """Run a program whose messages are about a layer; the first one takes a rider.
+
+    Returns the program's result, the mean of the rider, and the number of averagings.
+    """
+    request = next(program)
+    assert isinstance(request, Message)  # nothing is agreed on yet
+    mean = yield request.about(layer, rider)
+    n_values = request.size
+    reply = mean.ravel()[:n_values].reshape(request.shape)
+    mean_rider = mean.ravel()[n_values:].copy()  # a view would keep all alive
+    del mean
+    n_averagings = 1
+    while True:
+        try:
+            request = program.send(reply)
+        except StopIteration as stop:
+            return stop.value, mean_rider, n_averagings
+        del reply
+        if isinstance(request, Agreed):
+            reply = yield request
+        else:
+            reply = yield request.about(layer)
+            n_averagings += 1

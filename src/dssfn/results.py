@@ -51,6 +51,9 @@ class Layer(_Part, frozen=True, kw_only=True):
         Accuracy on the test samples; None if there are none.
     rounds, bytes_total : int, optional
         Traffic of the layer over all links; a node does not know it.
+    width, ridge, validation_error_db, validation_accuracy : optional
+        The choices of a network that finds its own size, and what they are based on;
+        see `LayerRecord`.
     """
 
     layer: int
@@ -61,6 +64,10 @@ class Layer(_Part, frozen=True, kw_only=True):
     test_accuracy: Share | None
     rounds: Count | None = None
     bytes_total: Count | None = None
+    width: Count | None = None
+    ridge: float | None = None
+    validation_error_db: float | None = None
+    validation_accuracy: Share | None = None
 
 
 class Sent(_Part, frozen=True, kw_only=True):

@@ -20,6 +20,7 @@ from dssfn.errors import DataError
 from dssfn.hosting import Simulation, Traffic
 from dssfn.network import Network
 from dssfn.provenance import made_by
+from dssfn.records import LayerRecord
 from dssfn.results import ONE_FILE_EACH, Equivalence, Result, Seconds
 from dssfn.shard import Pooled, Samples, Shard, class_codes, divide, one_hot
 from dssfn.simulator import simulate
@@ -35,7 +36,6 @@ from dssfn.summary import (
     share_of_equal,
 )
 from dssfn.topology import Topology, build_topology
-from dssfn.training import LayerRecord
 
 OnLayer = Callable[[LayerRecord, Traffic], None]
 

@@ -19,9 +19,9 @@ from dssfn.hosting import Book, Simulation, Traffic, start_programs
 from dssfn.lockstep import Workers, drive
 from dssfn.planning import settle
 from dssfn.programs import Message, Program
+from dssfn.records import LayerRecord
 from dssfn.shard import Samples
 from dssfn.topology import Topology
-from dssfn.training import LayerRecord
 
 Result = TypeVar("Result")
 

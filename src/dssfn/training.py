@@ -10,12 +10,8 @@ after the last layer.
 
 from __future__ import annotations
 
-import math
-import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 
@@ -23,40 +19,13 @@ from dssfn._typing import Array
 from dssfn.config import Plan
 from dssfn.errors import DataError
 from dssfn.features import Features
-from dssfn.network import SUMMATION_ERROR, Network
-from dssfn.programs import INPUTS, Agreed, Message, Program
+from dssfn.network import Network
+from dssfn.programs import INPUTS, NO_RIDER, Message, Program, run_about
 from dssfn.progress import Progress
+from dssfn.records import LayerRecord, record_of
+from dssfn.scaling import agree_scaling
 from dssfn.shard import Samples
 from dssfn.solvers import solver_of
-
-Result = TypeVar("Result")
-
-NO_RIDER: Array = np.empty(0)
-
-
-@dataclass(frozen=True, slots=True)
-class LayerRecord:
-    """The state of the whole network after one layer, as far as averages are exact.
-
-    Parameters
-    ----------
-    layer : int
-        The number of the layer.
-    cost : float
-        sum_m ||T_m - O Y_m||_F^2.
-    train_error_db : float
-        10 log10(cost / sum_m ||T_m||_F^2).
-    train_accuracy : float
-        Share of the training samples whose largest output is the right one.
-    iterations : int
-        Averagings that solving the layer took.
-    """
-
-    layer: int
-    cost: float
-    train_error_db: float
-    train_accuracy: float
-    iterations: int
 
 
 def train_node(
@@ -108,9 +77,9 @@ def train_node(
         for layer in range(len(progress.stages), plan.n_layers + 1):
             solver = solver_of(plan, layer, progress.iterations)
             solution = solver.program(features.share(), plan.radius)
-            O, mean, n_averagings = yield from _about(layer, solution, tally)
+            O, mean, n_averagings = yield from run_about(layer, solution, tally)
             if on_layer and layer > 0:
-                record = _record(layer - 1, n_nodes * mean, progress.iterations[-1])
+                record = record_of(layer - 1, n_nodes * mean, progress.iterations[-1])
                 on_layer(record)
             inputs = {} if layer > 0 else {"shift": shift, "scale": scale}
             progress = progress.then({"O": O, **inputs}, n_averagings)
@@ -119,7 +88,7 @@ def train_node(
             tally = features.advance(O)
     mean = yield Message.of(tally).about(plan.n_layers)
     if on_layer:
-        on_layer(_record(plan.n_layers, n_nodes * mean, progress.iterations[-1]))
+        on_layer(record_of(plan.n_layers, n_nodes * mean, progress.iterations[-1]))
     return network_of(plan, progress)
 
 
@@ -153,87 +122,8 @@ def _scaling(features: Features, plan: Plan) -> Program[tuple[Array, Array, int]
     if not plan.standardize:
         return np.zeros(plan.n_features), np.ones(plan.n_features), 0
     program = agree_scaling(features.inputs, features.n_samples)
-    (shift, scale), _, n_averagings = yield from _about(INPUTS, program, NO_RIDER)
+    (shift, scale), _, n_averagings = yield from run_about(INPUTS, program)
     return shift, scale, n_averagings
-
-
-def agree_scaling(
-    inputs: Callable[[], Iterable[Array]], n_samples: int
-) -> Program[tuple[Array, Array]]:
-    """Agree on mean and standard deviation of every feature over the network.
-
-    Two passes, so that a large mean does not drown a small deviation. The third average
-    makes the nodes' results equal to rounding, which two averages that are only as
-    accurate as asked for do not: scaled differently on every node, data of low rank
-    would gain directions that they do not have.
-
-    Parameters
-    ----------
-    inputs : callable
-        Returns the samples, (P, c) at a time.
-    n_samples : int
-        The number of this node's samples, J.
-    """
-    total = sum((X.sum(axis=1) for X in inputs()), np.zeros(()))
-    sums = yield Message.of(np.concatenate([[n_samples], total]))
-    rough = sums[1:] / sums[0]
-    mine = sum((_moments(X - rough[:, None]) for X in inputs()), np.zeros(()))
-    moments = yield Message.of(mine)
-    rest, squares = np.split(moments / sums[0], 2)
-    shift = rough + rest
-    scale = np.sqrt(np.maximum(squares - rest**2, 0.0))
-    # Samples and their number are averaged with the same weights, so the mean of a
-    # feature that is constant on all nodes is exact, however rough the averages.
-    constant = scale <= SUMMATION_ERROR * np.abs(shift)
-    scaling = np.concatenate([shift, np.where(constant, 1.0, scale)])
-    agreed = yield Message.of(scaling)
-    return agreed[: len(shift)], agreed[len(shift) :]
-
-
-def _moments(D: Array) -> Array:
-    return np.concatenate([D.sum(axis=1), (D**2).sum(axis=1)])
-
-
-def _about(
-    layer: int, program: Program[Result], rider: Array
-) -> Program[tuple[Result, Array, int]]:
-    """Run a program whose messages are about a layer; the first one takes a rider.
-
-    Returns the program's result, the mean of the rider, and the number of averagings.
-    """
-    request = next(program)
-    assert isinstance(request, Message)  # nothing is agreed on yet
-    mean = yield request.about(layer, rider)
-    n_values = request.size
-    reply = mean.ravel()[:n_values].reshape(request.shape)
-    mean_rider = mean.ravel()[n_values:].copy()  # a view would keep all alive
-    del mean
-    n_averagings = 1
-    while True:
-        try:
-            request = program.send(reply)
-        except StopIteration as stop:
-            return stop.value, mean_rider, n_averagings
-        del reply
-        if isinstance(request, Agreed):
-            reply = yield request
-        else:
-            reply = yield request.about(layer)
-            n_averagings += 1
-
-
-def _record(layer: int, totals: Array, iterations: int) -> LayerRecord:
-    cost, cost_of_zero, correct, n_samples = totals.tolist()
-    smallest = sys.float_info.min
-    ratio = max(cost, smallest) / max(cost_of_zero, smallest)
-    return LayerRecord(
-        layer=layer,
-        cost=cost,
-        train_error_db=10 * math.log10(max(ratio, smallest)),
-        # Counts are whole: what gossip leaves beside them is not information.
-        train_accuracy=round(correct) / round(n_samples),
-        iterations=iterations,
-    )
 
 
 def _check_samples(samples: Samples, plan: Plan) -> None:

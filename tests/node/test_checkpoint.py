@@ -5,7 +5,7 @@ from dssfn.config import Plan
 from dssfn.errors import PlanError
 from dssfn.node.checkpoint import Checkpoints, Saved
 from dssfn.progress import Progress
-from dssfn.training import LayerRecord
+from dssfn.records import LayerRecord
 
 PLAN = Plan(n_features=3, classes=("a", "b"), n_layers=2, width=6)
 RECORD = LayerRecord(

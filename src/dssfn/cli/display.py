@@ -10,10 +10,10 @@ from rich.table import Table
 
 from dssfn.cli.console import notes, screen
 from dssfn.hosting import Traffic
+from dssfn.records import LayerRecord
 from dssfn.report.numbers import size
 from dssfn.results import Equivalence, Layer, Result, result_text
 from dssfn.runs import OnLayer
-from dssfn.training import LayerRecord
 
 
 @contextmanager

@@ -12,9 +12,9 @@ from dssfn.hosting import Traffic
 from dssfn.lockstep import Workers
 from dssfn.network import CHUNK
 from dssfn.programs import Program
+from dssfn.scaling import agree_scaling
 from dssfn.shard import Samples
 from dssfn.simulator import run_programs
-from dssfn.training import agree_scaling
 
 Result = TypeVar("Result")
 

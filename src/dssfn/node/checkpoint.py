@@ -26,7 +26,8 @@ from dssfn._typing import Array
 from dssfn.config import Plan
 from dssfn.errors import PlanError
 from dssfn.progress import Progress
-from dssfn.training import LayerRecord, check_stages
+from dssfn.records import LayerRecord
+from dssfn.training import check_stages
 
 log = logging.getLogger("dssfn.node")
 

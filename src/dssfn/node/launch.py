@@ -37,6 +37,7 @@ from dssfn.node.preflight import (
 from dssfn.node.runtime import NodeTraining, settled
 from dssfn.node.spec import load_node
 from dssfn.provenance import made_by
+from dssfn.records import LayerRecord
 from dssfn.results import (
     MODEL_FILE,
     ONE_FILE_EACH,
@@ -48,7 +49,6 @@ from dssfn.results import (
 )
 from dssfn.shard import Samples
 from dssfn.summary import graph_of, settings_of
-from dssfn.training import LayerRecord
 
 CHECKPOINT_FILE, LOG_FILE = "checkpoint.dssfn", "node.log"
 

@@ -25,9 +25,10 @@ from dssfn.node.agreement import Assembly
 from dssfn.node.checkpoint import Checkpoints
 from dssfn.planning import settle
 from dssfn.progress import Progress
+from dssfn.records import LayerRecord
 from dssfn.shard import Samples
 from dssfn.topology import Topology
-from dssfn.training import LayerRecord, is_complete, network_of, train_node
+from dssfn.training import is_complete, network_of, train_node
 from dssfn.transports import WAIT_WHEN_GONE, ResilientTransport
 
 log = logging.getLogger("dssfn.node")

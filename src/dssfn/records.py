@@ -1,0 +1,94 @@
+"""The record of one layer: metrics of the whole network, made from agreed sums."""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from dssfn._typing import Array
+
+NOISE = 1e-6  # of a count that was found by gossip
+
+
+@dataclass(frozen=True, slots=True)
+class LayerRecord:
+    """The state of the whole network after one layer, as far as averages are exact.
+
+    Parameters
+    ----------
+    layer : int
+        The number of the layer.
+    cost : float
+        sum_m ||T_m - O Y_m||_F^2.
+    train_error_db : float
+        10 log10(cost / sum_m ||T_m||_F^2).
+    train_accuracy : float
+        Share of the training samples whose largest output is the right one.
+    iterations : int
+        Averagings that solving the layer took.
+    width, ridge : optional
+        The random units, and the ridge in units of the mean eigenvalue of the layer's
+        Gram matrix (None: the layer before is kept), as validation chose them.
+    validation_error_db, validation_accuracy : float, optional
+        The same metrics for samples that a member was not trained on.
+    """
+
+    layer: int
+    cost: float
+    train_error_db: float
+    train_accuracy: float
+    iterations: int
+    width: int | None = None
+    ridge: float | None = None
+    validation_error_db: float | None = None
+    validation_accuracy: float | None = None
+
+
+def record_of(layer: int, totals: Array, iterations: int, **found: Any) -> LayerRecord:
+    """Return the record of a layer.
+
+    Parameters
+    ----------
+    layer, iterations : int
+        As in `LayerRecord`.
+    totals : array of shape (4,)
+        Over all samples: the cost, the cost of O = 0, the correct ones and all.
+    found : optional
+        What a network that finds its own size knows beside it.
+    """
+    cost, cost_of_zero, correct, n_samples = totals.tolist()
+    return LayerRecord(
+        layer=layer,
+        cost=cost,
+        train_error_db=decibel(cost, cost_of_zero),
+        train_accuracy=share(correct, n_samples),
+        iterations=iterations,
+        **found,
+    )
+
+
+def decibel(cost: float, of: float) -> float:
+    """Return 10 log10(cost / of), which stays finite for a cost of zero.
+
+    >>> decibel(1.0, 100.0)
+    -20.0
+    """
+    smallest = sys.float_info.min
+    ratio = max(cost, smallest) / max(of, smallest)
+    return 10 * math.log10(max(ratio, smallest))
+
+
+def share(part: float, whole: float) -> float:
+    """Return part / whole of two counts, which may be sums of weights.
+
+    Counts are whole: what gossip leaves beside them is not information.
+
+    >>> share(1.0000000001, 4.0), share(0.5, 0.75) == 2 / 3
+    (0.25, True)
+    """
+    counts = part, whole
+    if all(abs(count - round(count)) <= NOISE * max(count, 1.0) for count in counts):
+        part, whole = map(round, counts)
+    return min(max(part / whole, 0.0), 1.0) if whole > 0 else 0.0
