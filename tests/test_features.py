@@ -12,7 +12,7 @@ import pytest
 from dssfn.config import Plan
 from dssfn.datasets import open_shards
 from dssfn.errors import DataError, PlanError
-from dssfn.features import Features, least_memory
+from dssfn.features import Features, _tally, least_memory
 from dssfn.lockstep import Workers
 from dssfn.problem import LayerProblem, LayerSums, unpack
 from dssfn.shard import Pooled, Shard, one_hot
@@ -99,6 +99,14 @@ def test_one_pass_weighs_what_it_counts_and_sums(n_threads):
     expected = [np.sum((T - O @ X) ** 2 * w), w.sum(), w[is_correct].sum(), w.sum()]
     assert features.advance(O).tolist() == pytest.approx(expected, rel=1e-12)
     features.close()
+
+
+@pytest.mark.parametrize("weights", [None, np.array([1.0, 0.5, 0.0])])
+def test_a_single_real_output_is_never_correct(weights):
+    scores, T = np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 4.0, 3.5]])
+    w = np.ones(3) if weights is None else weights
+    expected = [np.sum((T - scores) ** 2 * w), np.sum(T**2 * w), 0, w.sum()]
+    assert _tally(scores, T, weights).tolist() == pytest.approx(expected, rel=1e-14)
 
 
 def test_threads_give_the_same_bits_every_time():

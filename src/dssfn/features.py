@@ -115,7 +115,8 @@ class Features:
         -------
         array of shape (4,)
             The cost, the cost of O = 0, the weight of the correct samples and that of
-            all samples; without weights, how many they are.
+            all samples; without weights, how many they are. With a single output, which
+            is a real number and no class, none is correct.
         """
         plan, layer = self._plan, self._layer
         O = O.astype(plan.precision, copy=False)
@@ -308,6 +309,8 @@ def _tally(scores: Array, T: Array, weights: Array | None) -> Array:
     errors, targets = weighted(T - scores, T, weights)
     costs = [squared_norm(errors), squared_norm(targets)]
     is_correct = scores.argmax(axis=0) == T.argmax(axis=0)
+    if len(T) == 1:  # a real number to be predicted: the only one is always the largest
+        is_correct[:] = False
     if weights is None:
         counts = [np.count_nonzero(is_correct), T.shape[1]]
     else:
