@@ -12,12 +12,14 @@ import pytest
 from dssfn.config import Plan
 from dssfn.datasets import open_shards
 from dssfn.errors import DataError, PlanError
-from dssfn.features import Features, least_memory
+from dssfn.features import Features, _tally, least_memory
+from dssfn.lockstep import Workers
 from dssfn.problem import LayerProblem, LayerSums, unpack
 from dssfn.shard import Pooled, Shard, one_hot
 from dssfn.simulator import simulate
 from dssfn.topology import build_topology
 from tests.support.strategies import pooled, random_shards
+from tests.support.trainings import relative
 
 ALONE = build_topology("complete", 1)
 
@@ -83,6 +85,30 @@ def test_one_pass_counts_and_sums_what_the_layer_really_holds(n_threads):
     features.close()
 
 
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_one_pass_weighs_what_it_counts_and_sums(n_threads):
+    (plain,) = some_shards(2000)
+    plan, w = some_plan(standardize=False), np.random.default_rng(2).random(2000)
+    X, T = plain.X, plain.T
+    features = Features(Shard(X, T, w), plan, n_threads=n_threads)
+    share = features.share()
+    np.testing.assert_allclose(unpack(share.packed_gram(), 6), X * w @ X.T, rtol=1e-12)
+    np.testing.assert_allclose(share.cross(), T * w @ X.T, rtol=1e-12)
+    O = np.random.default_rng(1).normal(size=(3, 6))
+    is_correct = (O @ X).argmax(0) == T.argmax(0)
+    expected = [np.sum((T - O @ X) ** 2 * w), w.sum(), w[is_correct].sum(), w.sum()]
+    assert features.advance(O).tolist() == pytest.approx(expected, rel=1e-12)
+    features.close()
+
+
+@pytest.mark.parametrize("weights", [None, np.array([1.0, 0.5, 0.0])])
+def test_a_single_real_output_is_never_correct(weights):
+    scores, T = np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 4.0, 3.5]])
+    w = np.ones(3) if weights is None else weights
+    expected = [np.sum((T - scores) ** 2 * w), np.sum(T**2 * w), 0, w.sum()]
+    assert _tally(scores, T, weights).tolist() == pytest.approx(expected, rel=1e-14)
+
+
 def test_threads_give_the_same_bits_every_time():
     shard, plan = some_shards(3000)[0], some_plan()
 
@@ -113,6 +139,60 @@ def test_pooled_shards_are_the_same_as_one_large_shard():
     assert (together.n_samples, together.n_features, together.n_outputs) == (865, 6, 3)
     assert_same_costs(
         simulate([together], plan, ALONE), simulate([pooled(shards)], plan, ALONE)
+    )
+
+
+def repeated(shard):
+    """The samples of a shard as many times as their weights say."""
+    times = shard.weights.astype(int)
+    return Shard(shard.X.repeat(times, axis=1), shard.T.repeat(times, axis=1))
+
+
+def assert_same_training(result, expected):
+    assert_same_costs(result, expected)
+    outputs = [each.networks[0].outputs for each in (result, expected)]
+    for mine, theirs in zip(*outputs, strict=True):
+        # Other sums of the same numbers; the least squares magnify their rounding.
+        assert relative(mine, theirs) < 1e-9
+
+
+@pytest.mark.parametrize("in_file", [False, True], ids=["memory", "file"])
+@pytest.mark.parametrize("sizes", [[900, 700], [30, 70], [900, 30]])
+@pytest.mark.parametrize("solver", ["gram", "krylov", "admm"])
+def test_a_weight_of_two_is_a_sample_twice_and_zero_is_none(solver, sizes, in_file):
+    shards = [
+        Shard(shard.X, shard.T, np.resize([2, 0, 1], shard.n_samples))
+        for shard in some_shards(*sizes)
+    ]
+    # Chunks are smaller than a layer is wide, so that the least memory keeps none.
+    plan = some_plan(width=80, standardize=False, solver=solver)
+    pair = build_topology("path", 2)
+    memory = 2 * least_memory(plan, Workers(2).threads_per_node) if in_file else None
+    assert_same_training(
+        simulate(shards, plan, pair, memory=memory),
+        simulate([repeated(shard) for shard in shards], plan, pair, memory=memory),
+    )
+
+
+@pytest.mark.parametrize("n_samples", [30, 700], ids=["few", "many"])
+@pytest.mark.parametrize("solver", ["gram", "krylov"])
+def test_a_node_whose_samples_weigh_nothing_changes_nothing(solver, n_samples):
+    heavy, other = some_shards(500, n_samples)
+    light = Shard(other.X, other.T, np.zeros(n_samples))
+    plan, pair = some_plan(standardize=False, solver=solver), build_topology("path", 2)
+    assert_same_training(
+        simulate([light, heavy], plan, pair), simulate([heavy], plan, ALONE)
+    )
+
+
+@pytest.mark.parametrize("sizes", [[12, 20], [700, 20]], ids=["few", "many"])
+def test_samples_with_and_without_weights_may_be_pooled(sizes):
+    plain, other = some_shards(*sizes)
+    heavy = Shard(other.X, other.T, np.full(20, 2.0))
+    plan = some_plan(standardize=False)
+    assert_same_training(
+        simulate([Pooled([plain, heavy])], plan, ALONE),
+        simulate([pooled([plain, repeated(heavy)])], plan, ALONE),
     )
 
 

@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 from dssfn import ball
 from dssfn.ball import _by_eigenvectors, _by_factors, project_ball, solve_ball
 from dssfn.errors import NumericalError
-from dssfn.problem import LayerProblem, LayerSums, pack, unpack
+from dssfn.problem import LayerProblem, LayerSums, pack, unpack, weighted
 from tests.support.strategies import seeds
 
 sizes = st.integers(1, 12)
@@ -180,6 +180,21 @@ def test_both_forms_of_a_share_are_the_same_share(seed, n, J, Q, k):
     ]:
         # Sums of at most twelve terms, in another order.
         np.testing.assert_allclose(mine, theirs, rtol=0, atol=1e-12 * scale)
+
+
+@given(seeds, sizes, sizes, st.sampled_from([np.float64, np.float32]))
+def test_both_forms_of_a_share_weigh_samples_alike(seed, n, J, dtype):
+    p, weights = problem(seed, n, J, 2), np.arange(J) % 4 / 2
+    sums = LayerSums.zeros(2, n)
+    sums.add(p.Y.astype(dtype), p.T, weights)
+    scaled = LayerProblem(*weighted(p.Y, p.T, weights))
+    G, C = p.Y @ np.diag(weights) @ p.Y.T, p.T @ np.diag(weights) @ p.Y.T
+    scale = max(np.linalg.norm(p.Y) ** 2, np.linalg.norm(p.T) ** 2)
+    # Some dozen roundings, of sums and products whose size is at most the scale.
+    atol = 100 * np.finfo(dtype).eps * scale
+    for share in (sums, scaled):
+        np.testing.assert_allclose(unpack(share.packed_gram(), n), G, rtol=0, atol=atol)
+        np.testing.assert_allclose(share.cross(), C, rtol=0, atol=atol)
 
 
 @given(seeds, st.integers(1, 30))

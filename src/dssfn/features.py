@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from io import FileIO
 from itertools import islice
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -28,10 +28,9 @@ from dssfn.ball import squared_norm
 from dssfn.config import Plan
 from dssfn.errors import DataError, PlanError
 from dssfn.network import grow, inputs
-from dssfn.problem import LayerProblem, LayerShare, LayerSums
-from dssfn.shard import Samples
+from dssfn.problem import LayerProblem, LayerShare, LayerSums, weighted
+from dssfn.shard import Rows, Samples
 
-Chunk: TypeAlias = tuple[Array, Array]  # features (n, c) and targets (Q, c)
 Result = TypeVar("Result")
 
 # Columns: enough for dense products, few enough for the cache. Rows whose length is a
@@ -40,6 +39,7 @@ CHUNK = 640
 SMALLEST_CHUNK = 64
 # What a layer needs beside its features and each thread's sums, in n x n matrices of
 # float64: the random matrix, the message and its average, and three to solve it in.
+# All but the first are free during a pass, which leaves room to weigh a chunk.
 MATRICES = 5
 
 
@@ -85,8 +85,8 @@ class Features:
 
     def inputs(self) -> Iterator[Array]:
         """Yield the samples as they came, chunk by chunk."""
-        for X, _ in self._samples.chunks(self._chunk):
-            yield X
+        for rows in self._samples.chunks(self._chunk):
+            yield rows.X
 
     def scale(self, shift: Array, scale: Array) -> None:
         """Use (x - shift) / scale as the inputs from now on."""
@@ -95,12 +95,12 @@ class Features:
     def share(self) -> LayerShare:
         """Return this node's share of the current layer's problem; it is given once."""
         if self._has_few(self._layer):
-            chunks = [self._prepared(chunk) for chunk in self._chunks()]
+            chunks = [weighted(*self._prepared(rows)) for rows in self._chunks()]
             Y, T = (_joined(list(parts)) for parts in zip(*chunks, strict=True))
             return LayerProblem(Y.astype(np.float64, copy=False), T)
         if self._layer == 0:
             self._sums = self._no_sums(0)
-            for _ in self._each(lambda lane, Y, T: self._sums[lane].add(Y, T)):
+            for _ in self._each(lambda lane, rows: self._sums[lane].add(*rows)):
                 pass
         total, *others = self._sums
         for sums in others:
@@ -114,26 +114,29 @@ class Features:
         Returns
         -------
         array of shape (4,)
-            The cost, the cost of O = 0, the correct samples and all samples.
+            The cost, the cost of O = 0, the weight of the correct samples and that of
+            all samples; without weights, how many they are. With a single output, which
+            is a real number and no class, none is correct.
         """
         plan, layer = self._plan, self._layer
         O = O.astype(plan.precision, copy=False)
         is_last = layer == plan.n_layers
         sums = [] if is_last or self._has_few(layer + 1) else self._no_sums(layer + 1)
 
-        def step(lane: int, Y: Array, T: Array) -> tuple[Array, Array, Array]:
+        def step(lane: int, rows: Rows) -> tuple[Array, Rows]:
+            Y, T, weights = rows
             scores = O @ Y  # (Q, c)
             if not is_last:
                 Y = grow(plan, layer, scores, Y)
             if sums:
-                sums[lane].add(Y, T)
-            return _tally(scores, T), Y, T
+                sums[lane].add(Y, T, weights)
+            return _tally(scores, T, weights), Rows(Y, T, weights)
 
         tally = np.zeros(4)
-        for k, (part, Y, T) in enumerate(self._each(step)):
+        for k, (part, rows) in enumerate(self._each(step)):
             tally += part
             if not is_last:
-                self._store.put(k, Y, T)
+                self._store.put(k, rows)
         self._sums = sums
         self._layer += 1
         return tally
@@ -152,32 +155,32 @@ class Features:
         Q, n = self._plan.n_outputs, self._plan.inputs_of(layer)
         return [LayerSums.zeros(Q, n) for _ in range(self._n_threads)]
 
-    def _each(self, step: Callable[[int, Array, Array], Result]) -> Iterator[Result]:
+    def _each(self, step: Callable[[int, Rows], Result]) -> Iterator[Result]:
         """Apply a step to every chunk of the layer, one on every thread at a time.
 
         A chunk's sums follow from its place, so that they are the same each time.
         """
 
-        def run(lane: int, chunk: Chunk) -> Result:
-            return step(lane, *self._prepared(chunk))
+        def run(lane: int, rows: Rows) -> Result:
+            return step(lane, self._prepared(rows))
 
         chunks = self._chunks()
         if self._pool is None:
-            yield from (run(0, chunk) for chunk in chunks)
+            yield from (run(0, rows) for rows in chunks)
             return
         while batch := list(islice(chunks, self._n_threads)):
             yield from self._pool.map(run, range(len(batch)), batch)
 
-    def _chunks(self) -> Iterator[Chunk]:
+    def _chunks(self) -> Iterator[Rows]:
         if self._layer > 0:
             return self._store.chunks()
         return self._samples.chunks(self._chunk)
 
-    def _prepared(self, chunk: Chunk) -> Chunk:
-        Y, T = chunk
-        if self._layer == 0:
-            Y = inputs(self._plan, Y, self._shift, self._scale)
-        return Y, T
+    def _prepared(self, rows: Rows) -> Rows:
+        """Return a chunk's features: at layer 0 its samples are scaled first."""
+        if self._layer > 0:
+            return rows
+        return rows._replace(X=inputs(self._plan, rows.X, self._shift, self._scale))
 
 
 def _joined(parts: list[Array]) -> Array:
@@ -187,19 +190,19 @@ def _joined(parts: list[Array]) -> Array:
 class _Store(Protocol):
     """A store of chunks between two passes; a new chunk replaces an old one."""
 
-    def put(self, k: int, Y: Array, T: Array) -> None: ...
-    def chunks(self) -> Iterator[Chunk]: ...
+    def put(self, k: int, rows: Rows) -> None: ...
+    def chunks(self) -> Iterator[Rows]: ...
     def close(self) -> None: ...
 
 
 class _InMemory:
     def __init__(self) -> None:
-        self._parts: dict[int, Chunk] = {}
+        self._parts: dict[int, Rows] = {}
 
-    def put(self, k: int, Y: Array, T: Array) -> None:
-        self._parts[k] = Y, T
+    def put(self, k: int, rows: Rows) -> None:
+        self._parts[k] = rows
 
-    def chunks(self) -> Iterator[Chunk]:
+    def chunks(self) -> Iterator[Rows]:
         for k in range(len(self._parts)):
             yield self._parts[k]
 
@@ -212,16 +215,18 @@ class _InFile:
 
     def __init__(self) -> None:
         self._file: FileIO = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
-        self._empty: list[Callable[[], Chunk]] = []  # chunk k's arrays
+        self._empty: list[Callable[[], Rows]] = []  # chunk k's arrays
         self._offsets = [0]
 
-    def put(self, k: int, Y: Array, T: Array) -> None:
+    def put(self, k: int, rows: Rows) -> None:
+        arrays = _arrays(rows)
         if k == len(self._empty):
-            self._empty.append(_allocator(Y, T))
-            self._offsets.append(self._offsets[-1] + Y.nbytes + T.nbytes)
+            self._empty.append(_allocator(rows))
+            n_bytes = sum(values.nbytes for values in arrays)
+            self._offsets.append(self._offsets[-1] + n_bytes)
         try:
             self._file.seek(self._offsets[k])
-            for values in (Y, T):
+            for values in arrays:
                 left = np.ascontiguousarray(values).data.cast("B")
                 while left:  # a raw file may take less than it is given
                     left = left[self._file.write(left) :]
@@ -232,25 +237,30 @@ class _InFile:
                 "`memory`."
             ) from exc
 
-    def chunks(self) -> Iterator[Chunk]:
+    def chunks(self) -> Iterator[Rows]:
         for offset, empty in zip(self._offsets, self._empty, strict=False):
             self._file.seek(offset)
-            arrays = empty()
-            for values in arrays:
+            rows = empty()
+            for values in _arrays(rows):
                 left = values.data.cast("B")
                 while left:
                     n_read = self._file.readinto(left)
                     assert n_read  # what was written can be read
                     left = left[n_read:]
-            yield arrays
+            yield rows
 
     def close(self) -> None:
         self._file.close()
 
 
-def _allocator(Y: Array, T: Array) -> Callable[[], Chunk]:
-    shapes, dtype = (Y.shape, T.shape), Y.dtype
-    return lambda: (np.empty(shapes[0], dtype), np.empty(shapes[1]))
+def _arrays(rows: Rows) -> list[Array]:
+    return [values for values in rows if values is not None]
+
+
+def _allocator(rows: Rows) -> Callable[[], Rows]:
+    """Return a function that makes arrays for as many samples, and keeps none."""
+    kinds = [(values.shape, values.dtype) for values in _arrays(rows)]
+    return lambda: Rows(*(np.empty(*kind) for kind in kinds))
 
 
 def least_memory(plan: Plan, n_threads: int = 1) -> int:
@@ -295,7 +305,14 @@ def _column(plan: Plan) -> int:
     return 8 * (3 * plan.inputs_of(0) + 2 * plan.n_units + 4 * plan.n_outputs)
 
 
-def _tally(scores: Array, T: Array) -> Array:
-    correct = np.count_nonzero(scores.argmax(axis=0) == T.argmax(axis=0))
-    costs = [squared_norm(T - scores), squared_norm(T)]
-    return np.array([*costs, correct, T.shape[1]], dtype=float)
+def _tally(scores: Array, T: Array, weights: Array | None) -> Array:
+    errors, targets = weighted(T - scores, T, weights)
+    costs = [squared_norm(errors), squared_norm(targets)]
+    is_correct = scores.argmax(axis=0) == T.argmax(axis=0)
+    if len(T) == 1:  # a real number to be predicted: the only one is always the largest
+        is_correct[:] = False
+    if weights is None:
+        counts = [np.count_nonzero(is_correct), T.shape[1]]
+    else:
+        counts = [weights[is_correct].sum(), weights.sum()]
+    return np.array([*costs, *counts], dtype=float)

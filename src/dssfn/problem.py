@@ -6,6 +6,9 @@ the smaller of two forms: `LayerSums` holds G and C, gathered chunk by chunk;
 `LayerProblem` holds Y and T, where a node has fewer samples than features.
 
 G is symmetric: only its upper triangle is computed, and sent as n (n + 1) / 2 numbers.
+
+Samples may have weights: the squared error of each is multiplied by its weight. That is
+the same problem with the columns of Y and T multiplied by the weights' roots.
 """
 
 from __future__ import annotations
@@ -65,6 +68,20 @@ class LayerShare(Protocol):
         """Return the O-update of ADMM for any mu."""
 
 
+def weighted(Y: Array, T: Array, weights: Array | None) -> tuple[Array, Array]:
+    """Return Y and T with every column multiplied by the root of its weight.
+
+    Without weights they are returned as they are.
+
+    >>> weighted(np.ones((1, 2)), np.ones((1, 2)), np.array([4.0, 0.0]))
+    (array([[2., 0.]]), array([[2., 0.]]))
+    """
+    if weights is None:
+        return Y, T
+    roots: Array = np.sqrt(weights)
+    return Y * roots.astype(Y.dtype, copy=False), T * roots
+
+
 def pack(upper: Array) -> Array:
     """Return the upper triangle as n (n + 1) / 2 numbers, column by column.
 
@@ -106,8 +123,9 @@ class LayerSums:
         """Return the sums over no samples."""
         return cls(np.zeros((n, n), order="F"), np.zeros((Q, n)))
 
-    def add(self, Y: Array, T: Array) -> None:
-        """Add samples with features Y (n, J) and targets T (Q, J)."""
+    def add(self, Y: Array, T: Array, weights: Array | None = None) -> None:
+        """Add samples with features Y (n, J), targets T (Q, J) and weights (J,)."""
+        Y, T = weighted(Y, T, weights)
         add_gram(self.upper, Y)
         np.add(self.C, T.astype(Y.dtype, copy=False) @ Y.T, out=self.C)
 

@@ -4,13 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dssfn._typing import Array, Label
 from dssfn.errors import DataError
+
+
+class Rows(NamedTuple):
+    """Some of a node's samples; each is a column, as everywhere in the core.
+
+    Parameters
+    ----------
+    X : array of shape (P, c)
+        Their features.
+    T : array of shape (Q, c)
+        Their targets.
+    weights : array of shape (c,), optional
+        How much each of them counts; left out, each counts once.
+    """
+
+    X: Array
+    T: Array
+    weights: Array | None = None
 
 
 class Samples(Protocol):
@@ -22,14 +40,18 @@ class Samples(Protocol):
 
     @property
     def n_outputs(self) -> int:
-        """The number of classes, Q."""
+        """The number of target rows, Q."""
 
     @property
     def n_samples(self) -> int:
         """The number of samples, J."""
 
-    def chunks(self, size: int) -> Iterator[tuple[Array, Array]]:
-        """Yield X (P, c) and T (Q, c) with c <= size; every call is a new pass."""
+    @property
+    def weight(self) -> float:
+        """The sum of the samples' weights; without weights the number of samples."""
+
+    def chunks(self, size: int) -> Iterator[Rows]:
+        """Yield at most `size` samples at a time; every call is a new pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +63,20 @@ class Shard:
     X : array of shape (P, J)
         Features; kept as float64.
     T : array of shape (Q, J)
-        Targets; one-hot columns for classification. A class that this node has never
-        seen has a row of zeros: the rows follow the agreed class list.
+        Targets: real numbers, or one-hot columns for classification. A class that this
+        node has never seen has a row of zeros: the rows follow the agreed class list.
+    weights : array of shape (J,), optional
+        How much each sample counts. A weight of 2 is the sample twice, a weight of 0 is
+        no sample; left out, each counts once.
     """
 
     X: Array
     T: Array
+    weights: Array | None = None
 
     def __post_init__(self) -> None:
-        for name in ("X", "T"):
-            object.__setattr__(self, name, _as_float64(name, getattr(self, name)))
+        for name, values in self._arrays():
+            object.__setattr__(self, name, _as_float64(name, values))
         if self.X.ndim != 2 or self.T.ndim != 2:
             raise DataError(
                 "`X` and `T` must be matrices with one column per sample, got shapes "
@@ -63,9 +89,16 @@ class Shard:
             )
         if self.n_samples == 0:
             raise DataError("A shard must hold at least one sample, got none.")
-        for name, values in (("X", self.X), ("T", self.T)):
+        for name, values in self._arrays():
             if not np.isfinite(values).all():
                 raise DataError(f"`{name}` must be finite, got NaN or infinity.")
+        if self.weights is not None:
+            _check_weights(self.weights, self.n_samples)
+
+    def _arrays(self) -> list[tuple[str, Array]]:
+        """Return the arrays that were given, with the names of their arguments."""
+        arrays = [("X", self.X), ("T", self.T)]
+        return arrays if self.weights is None else [*arrays, ("weights", self.weights)]
 
     @property
     def n_features(self) -> int:
@@ -74,7 +107,7 @@ class Shard:
 
     @property
     def n_outputs(self) -> int:
-        """The number of classes, Q."""
+        """The number of target rows, Q."""
         return len(self.T)
 
     @property
@@ -82,11 +115,22 @@ class Shard:
         """The number of samples, J."""
         return int(self.X.shape[1])
 
-    def chunks(self, size: int) -> Iterator[tuple[Array, Array]]:
-        """Yield samples and targets, `size` columns at a time."""
+    @property
+    def weight(self) -> float:
+        """The sum of the samples' weights; without weights the number of samples."""
+        weights = self.weights
+        return float(self.n_samples if weights is None else weights.sum())
+
+    def chunks(self, size: int) -> Iterator[Rows]:
+        """Yield the samples, `size` columns at a time."""
+        weights = self.weights
         for start in range(0, self.n_samples, size):
             columns = slice(start, start + size)
-            yield self.X[:, columns], self.T[:, columns]
+            yield Rows(
+                self.X[:, columns],
+                self.T[:, columns],
+                None if weights is None else weights[columns],
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +151,7 @@ class Pooled:
 
     @property
     def n_outputs(self) -> int:
-        """The number of classes, Q."""
+        """The number of target rows, Q."""
         return self.shards[0].n_outputs
 
     @property
@@ -115,7 +159,12 @@ class Pooled:
         """The number of samples of all shards together, J."""
         return sum(shard.n_samples for shard in self.shards)
 
-    def chunks(self, size: int) -> Iterator[tuple[Array, Array]]:
+    @property
+    def weight(self) -> float:
+        """The sum of the weights of all shards."""
+        return sum(shard.weight for shard in self.shards)
+
+    def chunks(self, size: int) -> Iterator[Rows]:
         """Yield the chunks of every shard; the last of each may be smaller."""
         for shard in self.shards:
             yield from shard.chunks(size)
@@ -127,6 +176,21 @@ def _as_float64(name: str, values: ArrayLike) -> Array:
         return np.ascontiguousarray(values, dtype=np.float64)
     except (TypeError, ValueError) as exc:
         raise DataError(f"`{name}` must hold numbers: {exc}.") from exc
+
+
+def _check_weights(weights: Array, n_samples: int) -> None:
+    """Check that there is one weight for each sample and none is negative."""
+    if weights.shape != (n_samples,):
+        raise DataError(
+            f"`weights` must hold one number for each of the {n_samples} samples, got "
+            f"shape {weights.shape}."
+        )
+    if weights.min() < 0:
+        sample = int(weights.argmin())
+        raise DataError(
+            f"`weights` must not be negative, got {weights[sample]:g} for sample "
+            f"{sample + 1}. A sample that must not count has weight 0."
+        )
 
 
 def divide(

@@ -43,10 +43,10 @@ def predict_test(network: Network, test: Samples | None) -> Tested:
     """Let a network predict the classes of the test samples, if there are any."""
     predicted, labels = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)]
     correct = np.zeros(len(network.outputs), dtype=np.intp)
-    for X, T in test.chunks(CHUNK) if test else ():
-        network.check_samples(X)
-        truth = T.argmax(axis=0)
-        for layer, scores in enumerate(network.staged_scores(X)):
+    for rows in test.chunks(CHUNK) if test else ():
+        network.check_samples(rows.X)
+        truth = rows.T.argmax(axis=0)
+        for layer, scores in enumerate(network.staged_scores(rows.X)):
             says = scores.argmax(axis=0)
             correct[layer] += np.count_nonzero(says == truth)
         predicted.append(says)

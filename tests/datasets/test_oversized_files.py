@@ -141,7 +141,7 @@ def test_a_header_with_many_separators_inside_of_quotes_is_read(tmp_path):
     path.write_text('"' + "," * 120_000 + '",y\n1,0\n2,1\n')
     assert describe(path, "y").n_features == 1
     samples = FileSamples(path, target="y", classes=(0, 1))
-    assert sum(X.shape[1] for X, _ in samples.chunks(1)) == 2
+    assert sum(X.shape[1] for X, _, _ in samples.chunks(1)) == 2
 
 
 def test_a_parquet_file_of_too_many_columns_is_refused(tmp_path, monkeypatch):

@@ -81,20 +81,21 @@ def assert_same_in_any_blocks(path, target=None, *, size=2, features=None):
             features=features,
             memory=memory,
         )
-        assert samples.n_samples == len(table.y)
+        assert samples.n_samples == samples.weight == len(table.y)
         assert samples.n_features == table.X.shape[1]
         assert samples.n_outputs == len(classes)
         for _ in range(2):  # a pass leaves nothing behind
             chunks = list(samples.chunks(size))
-            widths = [x.shape[1] for x, _ in chunks]
+            widths = [rows.X.shape[1] for rows in chunks]
             assert widths[:-1] == [size] * (len(widths) - 1)
             assert 0 < widths[-1] <= size
-            for x, _ in chunks:
-                assert x.dtype == np.float64
-                assert x.flags.c_contiguous
-            together = np.hstack([x for x, _ in chunks])
+            for rows in chunks:
+                assert rows.X.dtype == np.float64
+                assert rows.X.flags.c_contiguous
+                assert rows.weights is None
+            together = np.hstack([rows.X for rows in chunks])
             assert together.tobytes() == np.ascontiguousarray(table.X.T).tobytes()
-            targets = np.hstack([t for _, t in chunks])
+            targets = np.hstack([rows.T for rows in chunks])
             assert np.array_equal(targets, one_hot(codes, len(classes)))
 
 
@@ -277,7 +278,7 @@ def test_csv_dialects_that_mean_the_same_read_the_same(write, block, text):
     path = write("t.csv", text)
     assert describe(path, "y").classes == (2, 4)
     samples = FileSamples(path, target="y", classes=[4, 2], features=["a"])
-    ((x, targets),) = samples.chunks(9)
+    ((x, targets, _),) = samples.chunks(9)
     assert x.tolist() == [[1, 3]]
     assert targets.tolist() == [[0, 1], [1, 0]]
 
@@ -317,17 +318,16 @@ def test_an_npz_member_is_read_whether_compressed_or_not(tmp_path, block, save):
 def test_the_file_may_lack_classes(write):
     path = write("t.npz", {"X": X, "y": TEXT})
     samples = FileSamples(path, classes=["z", "a", "b c", "é"])
-    ((_, targets),) = samples.chunks(5)
+    ((_, targets, _),) = samples.chunks(5)
     assert targets.sum(axis=1).tolist() == [0, 3, 1, 1]
 
 
 def test_chunks_may_be_kept_and_changed(write):
     samples = FileSamples(write("t.npz", {"X": X, "y": TEXT}), classes=set(TEXT))
     first, second = samples.chunks(2), samples.chunks(2)
-    x, _ = next(first)
-    x[:] = 0
-    assert np.array_equal(next(second)[0], X[:2].T)
-    assert np.array_equal(next(first)[0], X[2:4].T)
+    next(first).X[:] = 0
+    assert np.array_equal(next(second).X, X[:2].T)
+    assert np.array_equal(next(first).X, X[2:4].T)
 
 
 # What is refused
@@ -527,7 +527,7 @@ def test_an_npz_in_fortran_order_is_read_if_all_of_it_may_be_held(write):
     with pytest.raises(DataError, match=r"row by row.*ascontiguousarray"):
         read_through(path, memory=0)
     assert np.array_equal(read_labelled(path).X, X)
-    ((x, _),) = FileSamples(path, classes=set(TEXT)).chunks(9)
+    ((x, _, _),) = FileSamples(path, classes=set(TEXT)).chunks(9)
     assert np.array_equal(x, X.T)
     one_column = {"X": np.asfortranarray(X[:, :1]), "y": TEXT}
     assert_same_in_any_blocks(write("t.npz", one_column))
@@ -556,7 +556,7 @@ def test_a_file_that_grows_or_shrinks_between_passes_is_refused(
     write(f"t{suffix}", content(n_later))
     with pytest.raises(DataError, match=f"`t{suffix}` has changed since"):
         list(samples.chunks(size))
-    assert np.hstack([x for x, _ in kept.chunks(size)]).tolist() == [[0, 1, 2, 3, 4]]
+    assert np.hstack([x for x, _, _ in kept.chunks(size)]).tolist() == [[0, 1, 2, 3, 4]]
 
 
 @pytest.mark.parametrize(
@@ -610,7 +610,7 @@ MEASURE = """
     for path in sys.argv[1:]:
         classes = describe(path, "y").classes
         samples = FileSamples(path, target="y", classes=classes, memory=10**7)
-        assert sum(X.shape[1] for X, _ in samples.chunks(1000)) == samples.n_samples
+        assert sum(X.shape[1] for X, _, _ in samples.chunks(1000)) == samples.n_samples
         print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 

@@ -59,7 +59,7 @@ def test_a_training_parses_every_csv_file_once(paths, write):
         files = open_shards(paths, "y", test=test)
         train(files)
         for _ in range(2):
-            assert sum(T.shape[1] for _, T in files.test.chunks(7)) == len(Y)
+            assert sum(rows.T.shape[1] for rows in files.test.chunks(7)) == len(Y)
     assert sorted(read) == ["one.csv", "test.csv", "two.csv"]
 
 
@@ -67,9 +67,9 @@ def test_a_file_that_does_not_fit_is_read_with_every_pass(paths):
     with counted(csv_file, "record_blocks") as read:
         files = open_shards(paths, "y", memory=0)
         n_before = len(read)
-        once = [x for x, _ in files.shards[1].chunks(7)]
+        once = [rows.X for rows in files.shards[1].chunks(7)]
         assert len(read) == n_before + 1
-        again = [x for x, _ in files.shards[1].chunks(7)]
+        again = [rows.X for rows in files.shards[1].chunks(7)]
         assert len(read) == n_before + 2
     assert np.hstack(once).tobytes() == np.hstack(again).tobytes()
 
@@ -106,6 +106,6 @@ def test_a_column_that_is_whole_in_some_blocks_only_is_read_twice(write):
     ):
         samples = FileSamples(path, target="y", classes=["u", "v"])
         for _ in range(3):
-            ((x, _),) = samples.chunks(10)
+            ((x, _, _),) = samples.chunks(10)
             assert np.signbit(x[0]).tolist() == [True] * 9 + [False]
     assert len(read) == 2

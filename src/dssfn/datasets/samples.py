@@ -15,7 +15,7 @@ from dssfn.datasets.checks import changed
 from dssfn.datasets.files import open_labelled
 from dssfn.datasets.sample_file import SampleFile
 from dssfn.errors import PlanError
-from dssfn.shard import class_codes, one_hot
+from dssfn.shard import Rows, class_codes, one_hot
 
 # Of a budget, what its samples may take. The features that a training grows from them
 # are many times as large, and are what the budget is for.
@@ -69,7 +69,7 @@ class FileSamples:
     ...     path = Path(folder) / "t.csv"
     ...     _ = path.write_text("width,kind\\n1.5,b\\n2,a\\n4,b\\n")
     ...     samples = FileSamples(path, target="kind", classes=["a", "b"])
-    ...     [X.tolist() for X, T in samples.chunks(2)]
+    ...     [rows.X.tolist() for rows in samples.chunks(2)]
     [[[1.5, 2.0]], [[4.0]]]
     """
 
@@ -153,7 +153,12 @@ class FileSamples:
         """The number of samples, J."""
         return self._file.n_samples
 
-    def chunks(self, size: int) -> Iterator[tuple[Array, Array]]:
+    @property
+    def weight(self) -> float:
+        """The number of samples: the samples of a file have no weights."""
+        return float(self.n_samples)
+
+    def chunks(self, size: int) -> Iterator[Rows]:
         """Yield samples and one-hot targets in file order; each call is a new pass.
 
         Parameters
@@ -163,16 +168,15 @@ class FileSamples:
 
         Yields
         ------
-        X : array of shape (P, c)
-            Features, float64 and C-contiguous; the caller may keep and change it.
-        T : array of shape (Q, c)
-            One-hot targets.
+        Rows
+            X (P, c), float64 and C-contiguous, which the caller may keep and change;
+            one-hot T (Q, c); no weights.
         """
         if size < 1:
             raise PlanError(f"`size` must be at least 1, got {size}.")
         return self._chunks(size)
 
-    def _chunks(self, size: int) -> Iterator[tuple[Array, Array]]:
+    def _chunks(self, size: int) -> Iterator[Rows]:
         """Fill chunks of equal width from blocks of any width."""
         left = self.n_samples  # not yet in a chunk that was begun
         X, codes, filled = self._empty(0), np.empty(0, np.intp), 0
@@ -191,7 +195,7 @@ class FileSamples:
                 codes[into] = block_codes[start:end]
                 start, filled = end, into.stop
                 if filled == len(codes):
-                    yield X, one_hot(codes, self.n_outputs)
+                    yield Rows(X, one_hot(codes, self.n_outputs))
         if left or filled < len(codes):
             raise changed(self._file.path.name)
 

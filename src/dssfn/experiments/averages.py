@@ -77,4 +77,4 @@ def scaling_of(
 
 
 def _inputs(samples: Samples) -> Iterator[Array]:
-    return (X for X, _ in samples.chunks(CHUNK))
+    return (rows.X for rows in samples.chunks(CHUNK))

@@ -74,8 +74,8 @@ def class_counts(samples: FileSamples) -> NDArray[np.intp]:
     Every value of every feature and every label is checked on the way.
     """
     counts = np.zeros(samples.n_outputs, dtype=np.intp)
-    for _, T in samples.chunks(CHUNK):
-        counts += np.count_nonzero(T, axis=1)
+    for rows in samples.chunks(CHUNK):
+        counts += np.count_nonzero(rows.T, axis=1)
     return counts
 
 
