@@ -249,7 +249,8 @@ def test_labels_must_be_what_a_model_file_can_hold():
 @pytest.mark.parametrize(
     "settings",
     [
-        {"n_layers": None}, {"width": "auto"}, {"preset": [1, 2]}, {"preset": 0},
+        {"n_layers": -1}, {"width": "much"}, {"members": 1, "width": "auto"},
+        {"n_layers": "auto", "preset": "paper"}, {"preset": [1, 2]}, {"preset": 0},
         {"gain": np.array([1.0, 2.0])}, {"partition": [[1, 2], [3]]},
         {"topology": nx.path_graph(4), "degree": 2},
     ],

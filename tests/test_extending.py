@@ -48,7 +48,14 @@ def test_a_solver_from_outside_trains_and_reaches_the_optimum(extended, capsys):
 
 
 def test_the_messages_of_a_solver_from_outside_decide_the_scheme(extended):
-    plan = Plan(n_features=4, classes=(0, 1, 2), solver="descent", consensus="gossip")
+    plan = Plan(
+        n_features=4,
+        classes=(0, 1, 2),
+        n_layers=2,
+        width=9,
+        solver="descent",
+        consensus="gossip",
+    )
     assert settle(plan, RING)[1].name == "gossip"
     extended["Descent"].needs_equal_bits = True
     with pytest.raises(PlanError, match="must be tree or auto for this solver"):
@@ -69,7 +76,14 @@ def test_a_scheme_from_outside_reaches_the_mean_by_rounds_and_at_once(extended, 
 
 
 def test_a_plan_may_name_them(extended):
-    plan = Plan(n_features=2, classes=(0, 1), solver="descent", consensus="memory")
+    plan = Plan(
+        n_features=2,
+        classes=(0, 1),
+        n_layers=2,
+        width=9,
+        solver="descent",
+        consensus="memory",
+    )
     assert settle(plan, RING)[0].consensus == "memory"
 
 

@@ -160,7 +160,7 @@ def test_classes_matter_in_value_order_and_type(federation, chosen):
         ),
         (
             {"training": Plan(n_features=2, classes=("no", "yes"), width=7)},
-            ("training.width", 1000, 7),
+            ("training.width", "auto", 7),
         ),
     ],
 )

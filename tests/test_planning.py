@@ -15,7 +15,7 @@ from dssfn.topology import build_topology
 from tests.support.strategies import pooled, random_shards
 
 RING = build_topology("circular", 20, degree=4)
-MNIST = Plan(n_features=784, classes=tuple(range(10)))
+MNIST = Plan(n_features=784, classes=tuple(range(10)), n_layers=20, width=1000)
 
 
 def test_a_fast_network_sends_the_gram_matrix_and_a_slow_one_many_small_messages():

@@ -234,14 +234,14 @@ def test_agreed_scaling_is_that_of_the_pooled_data():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3, 30)) * [[1], [1e-3], [50]] + [[1e4], [0], [-7]]
     parts = [X[:, :1], X[:, 1:12], X[:, 12:]]
-    programs = [agree_scaling(lambda x=x: [x], x.shape[1]) for x in parts]
+    programs = [agree_scaling(lambda x=x: [(x, None)], x.shape[1]) for x in parts]
 
     def answer(messages):
         return [np.mean([one.make() for one in messages], axis=0)] * len(messages)
 
     with Workers(len(parts)) as workers:
         scalings = drive(programs, answer, workers)
-    for shift, scale in scalings:
+    for _, shift, scale, _ in scalings:
         np.testing.assert_allclose(shift, X.mean(axis=1), rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(scale, X.std(axis=1), rtol=1e-9)
 

@@ -18,7 +18,14 @@ from dssfn.errors import PlanError
 from dssfn.hints import unknown
 from dssfn.registry import AVERAGING, SOLVERS
 
+AUTO = "auto"
 PRECISIONS = ("float64", "float32")
+SCALES = ("columns", "common")
+FOLDS = ("rows", "nodes")
+SIZES = (AUTO, "ssfn")
+BALANCED = "balanced"
+MOST_LAYERS, MOST_WIDTH, MOST_MEMBERS = 20, 1600, 20  # of what is found
+FEWEST_FOLDS = 5  # so that a member trains on four fifths of the samples or more
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -35,10 +42,30 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         The Q class labels in the order of the output rows.
     feature_names : tuple of str, optional
         Names of the P features, checked when data come with names.
-    n_layers : int
+    targets : tuple of str
+        Names of the Q outputs of a regression, which has no classes.
+    n_layers : int or "auto"
         L, the number of hidden layers; L + 1 layer problems are solved.
-    width : int
+    width : int or "auto"
         Rows of the random matrix R of each layer. A layer has n = 2Q + width units.
+    members : int or "auto"
+        K, the networks whose scores are averaged. Each is validated on samples that it
+        was not trained on, by which all that is "auto" is found. If `n_layers` and
+        `width` are numbers, "auto" is one network of this size, as in the paper.
+    ridge : float or "auto"
+        Pull of every layer towards the one before, in units of the mean eigenvalue of
+        its Gram matrix; of several members only.
+    scale : {"auto", "columns", "common"}
+        Whether every input is divided by its own deviation, or all by a common one,
+        as suits pixels. "auto" takes what validates better; for one member, columns.
+    folds : {"rows", "nodes"}
+        What a member leaves out: samples by a hash of their content, or whole nodes.
+    size : {"auto", "ssfn"}
+        "ssfn" grows one network by its training error, as SSFN does.
+    class_weight : "balanced", tuple of float, optional
+        Weight of the samples of each class; "balanced" makes all classes count alike.
+    publish_scores : bool
+        Whether all nodes learn how well the model does on each node's samples.
     alpha : float
         The output matrix keeps ``||O||_F <= alpha * sqrt(2Q)``. At 1 the radius is
         just the norm of the lossless-flow solution [I, -I, 0]; below it nothing keeps
@@ -93,10 +120,18 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """
 
     n_features: int
-    classes: tuple[Label, ...]
+    classes: tuple[Label, ...] = ()
+    targets: tuple[str, ...] = ()
     feature_names: tuple[str, ...] | None = None
-    n_layers: int = 20
-    width: int = 1000
+    n_layers: int | str = AUTO
+    width: int | str = AUTO
+    members: int | str = AUTO
+    ridge: float | str = AUTO
+    scale: str = AUTO
+    folds: str = "rows"
+    size: str = AUTO
+    class_weight: str | tuple[float, ...] | None = None
+    publish_scores: bool = False
     alpha: float = 2.0
     gain: float = 3.0
     standardize: bool = True
@@ -122,7 +157,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
-            _check_whole(name, getattr(self, name), least)
+            if name not in _MAY_BE_AUTO or getattr(self, name) != AUTO:
+                _check_whole(name, getattr(self, name), least)
+        if self.ridge != AUTO:
+            _check_positive("ridge", self.ridge)
         for name, least in _LEAST_IF_GIVEN.items():
             if getattr(self, name) is not None:
                 _check_whole(name, getattr(self, name), least)
@@ -136,14 +174,85 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         _check_choice("precision", self.precision, PRECISIONS)
         _check_choice("solver", self.solver, ("auto", *SOLVERS))
         _check_choice("consensus", self.consensus, ("auto", *AVERAGING))
-        for name in ("standardize", "warm_start", "balance_mu"):
+        _check_choice("scale", self.scale, (AUTO, *SCALES))
+        _check_choice("folds", self.folds, FOLDS)
+        _check_choice("size", self.size, SIZES)
+        for name in ("standardize", "warm_start", "balance_mu", "publish_scores"):
             if not isinstance(getattr(self, name), bool):
                 raise PlanError(
                     f"`{name}` must be true or false, got {getattr(self, name)!r}."
                 )
         self._check_names()
+        self._check_class_weight()
+        if self.finds_size:
+            self._check_found_size()
+        else:
+            self._check_fixed_size()
+
+    def _check_found_size(self) -> None:
+        """Refuse settings that mean something for a network of fixed size only."""
+        way = "give `n_layers`, `width` and `members = 1`"
+        if self.size == "ssfn" and self.members not in (AUTO, 1):
+            raise PlanError(
+                "`size`: ssfn grows one network, so `members` must be left out, got "
+                f"{self.members}."
+            )
+        if self.solver not in (AUTO, "gram"):
+            raise PlanError(
+                f"`solver`: {self.solver} solves layers of a fixed size; a network "
+                f"that finds its own takes gram. Leave `solver` out, or {way}."
+            )
+        if self.consensus not in (AUTO, "tree") or self.n_rounds is not None:
+            came = "n_rounds" if self.n_rounds is not None else self.consensus
+            raise PlanError(
+                f"`consensus`: a network that finds its own size needs averages that "
+                f"are equal to the last bit on all nodes, which tree gives, not "
+                f"{came}. Leave it out, or {way}."
+            )
+        if self.precision != "float64":
+            raise PlanError(
+                f"`precision`: a network that finds its own size needs float64, got "
+                f"{self.precision}. Leave it out, or {way}."
+            )
+
+    def _check_fixed_size(self) -> None:
+        """Refuse settings that need validation samples, which one network has not."""
+        if self._open_sizes:
+            raise PlanError(
+                f"`{self._open_sizes[0]}` must be a number with `members = 1`, which leaves no "
+                'samples out to find it by, got "auto". Give more members, a number, '
+                'or `size = "ssfn"`.'
+            )
+        for name, only in (("ridge", AUTO), ("folds", "rows")):
+            if getattr(self, name) != only:
+                raise PlanError(
+                    f"`{name}` = {getattr(self, name)!r} needs `members` of at least "
+                    "2: one network of fixed size has no ridge and leaves no samples "
+                    "out."
+                )
+
+    def _check_class_weight(self) -> None:
+        given = self.class_weight
+        if given is None or (given == BALANCED and self.classes):
+            return
+        if isinstance(given, str) or not self.classes:
+            raise PlanError(
+                f'`class_weight` must be "{BALANCED}" or one weight for each class, '
+                f"got {given!r}{'' if self.classes else ' for a regression'}."
+            )
+        if len(given) != len(self.classes) or not all(
+            _is_number(weight) and weight > 0 for weight in given
+        ):
+            raise PlanError(
+                f"`class_weight` must be a positive number for each of the "
+                f"{len(self.classes)} classes, got {list(given)}."
+            )
 
     def _check_names(self) -> None:
+        if self.targets and self.classes:
+            raise PlanError("`targets` are for a regression, which has no `classes`.")
+        if self.targets and len(set(self.targets)) == len(self.targets):
+            return self._check_feature_names()
         if len(self.classes) < 2:
             raise PlanError(
                 f"`classes` must name at least two classes, got {list(self.classes)}."
@@ -154,6 +263,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             )
         if len(set(self.classes)) < len(self.classes):
             raise PlanError(f"`classes` must all differ, got {list(self.classes)}.")
+        self._check_feature_names()
+
+    def _check_feature_names(self) -> None:
         names = self.feature_names
         for field, some in (("classes", self.classes), ("feature_names", names or ())):
             longest = max((len(one) for one in some if isinstance(one, str)), default=0)
@@ -171,12 +283,62 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     @property
     def n_outputs(self) -> int:
         """The number of rows of every output matrix, Q."""
-        return len(self.classes)
+        return len(self.classes) or len(self.targets)
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether the targets are numbers instead of classes."""
+        return bool(self.targets)
+
+    @property
+    def finds_size(self) -> bool:
+        """Whether members are validated against each other, or one grows by a rule.
+
+        Otherwise the network is of fixed size, as in the paper.
+        """
+        if self.size != AUTO:
+            return True
+        return bool(self._open_sizes) if self.members == AUTO else self.members != 1
+
+    @property
+    def _open_sizes(self) -> list[str]:
+        """The sizes that are not given; a network without hidden layers has no width."""
+        sizes = ["n_layers"] if self.n_layers == 0 else ["n_layers", "width"]
+        return [name for name in sizes if getattr(self, name) == AUTO]
+
+    @property
+    def n_folds(self) -> int:
+        """The number of folds, some of which no member leaves out."""
+        assert isinstance(self.members, int)
+        return max(self.members, FEWEST_FOLDS)
+
+    @property
+    def depth(self) -> int:
+        """L as a number: of a network of fixed size, or one that was trained."""
+        assert isinstance(self.n_layers, int)
+        return self.n_layers
+
+    @property
+    def most_layers(self) -> int:
+        """The largest number of hidden layers that a training may try."""
+        return self.n_layers if isinstance(self.n_layers, int) else MOST_LAYERS
+
+    @property
+    def most_width(self) -> int:
+        """The largest number of random units that a training may try."""
+        return self.width if isinstance(self.width, int) else MOST_WIDTH
+
+    @property
+    def most_members(self) -> int:
+        """The largest number of members that a training may have."""
+        if self.size == "ssfn":
+            return 1
+        return self.members if isinstance(self.members, int) else MOST_MEMBERS
 
     @property
     def n_units(self) -> int:
-        """The number of units of a hidden layer, n = 2Q + width."""
-        return 2 * self.n_outputs + self.width
+        """The number of units of a hidden layer, n = 2Q + width, at the most."""
+        return 2 * self.n_outputs + self.most_width
 
     @property
     def radius(self) -> float:
@@ -213,7 +375,15 @@ _POSITIVE = (
     "residual_tol",
 )
 _MAY_BE_NONE = ("mu_input", "mu_hidden", "residual_tol")
-_LEAST = {"n_features": 1, "n_layers": 0, "width": 1, "n_iter": 1, "seed": 0}
+_LEAST = {
+    "n_features": 1,
+    "n_layers": 0,
+    "width": 1,
+    "members": 1,
+    "n_iter": 1,
+    "seed": 0,
+}
+_MAY_BE_AUTO = ("n_layers", "width", "members")
 _LEAST_IF_GIVEN = {"n_rounds": 1, "patience_input": 0, "patience_hidden": 0}
 
 # Far beyond any network that was ever trained, but near enough that a plan from a
@@ -223,6 +393,7 @@ _MOST = {
     "n_features": MOST_FEATURES,
     "n_layers": 10**4,
     "width": 10**5,
+    "members": 100,
     "n_iter": 10**7,
     "n_rounds": 10**7,
     "patience_input": 10**9,

@@ -18,16 +18,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dssfn._typing import Array, Label
-from dssfn.calibration import probabilities
 from dssfn.config import Plan, bytes_of
 from dssfn.datasets import Dataset
 from dssfn.errors import DataError, TopologyError
 from dssfn.hosting import Simulation, Traffic
-from dssfn.network import Network
 from dssfn.presets import resolve
 from dssfn.records import LayerRecord
 from dssfn.runs import divided, make_plan, train
 from dssfn.topology import Topology, build_topology, from_graph, from_matrix
+from dssfn.training import Model
 
 DEFAULT_NODES = 10  # nodes of a graph that is given by its name
 PLAN_FIELDS = frozenset(Plan.__struct_fields__)
@@ -39,7 +38,7 @@ class _SSFN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # Learned in `fit`.
     classes_: NDArray[Any]
     n_features_in_: int
-    network_: Network
+    network_: Model
     history_: tuple[LayerRecord, ...]
     traffic_: Traffic
 
@@ -81,14 +80,15 @@ class _SSFN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> Array:
         """Return class probabilities (J, Q).
 
-        The outputs are least-squares estimates of the class probabilities;
-        `dssfn.calibration.probabilities` moves them to the nearest ones that are
-        probabilities at all.
+        Those of a network that found its size are calibrated on validation samples.
+        Otherwise the outputs are least-squares estimates of the class probabilities,
+        which are moved to the nearest ones that are probabilities at all.
         """
-        return probabilities(self._scores(X))
+        scores = self._scores(X)
+        return self.network_.probabilities(scores.T).T
 
     @classmethod
-    def from_network(cls, network: Network) -> Self:
+    def from_network(cls, network: Model) -> Self:
         """Return a fitted estimator that predicts with a network, e.g. from a file."""
         plan = network.plan
         shared = [name for name in cls().get_params() if name in PLAN_FIELDS]
@@ -140,10 +140,24 @@ class SSFNClassifier(_SSFN):
 
     Parameters
     ----------
-    n_layers : int, default=20
-        Hidden layers.
-    width : int, default=1000
-        Random units per layer; a layer has 2 * n_classes + width units.
+    n_layers : int or "auto", optional
+        Hidden layers. Default: "auto", found by validation; 20 for the paper's preset.
+    width : int or "auto", optional
+        Random units per layer; a layer has 2 * n_classes + width units. Default:
+        "auto"; 1000 for the paper's preset.
+    members : int or "auto", optional
+        Networks whose scores are averaged. Each leaves some samples out, on which it is
+        validated. Default: "auto", by the number of samples; if both sizes are given,
+        one network of exactly this size, without validation.
+    ridge : float or "auto", default="auto"
+        Pull of every layer towards the one before. "auto" is found by validation.
+    scale : {"auto", "columns", "common"}, default="auto"
+        Whether every input is divided by its own deviation, or all by a common one, as
+        suits pixels. "auto" takes what validates better.
+    folds : {"rows", "nodes"}, default="rows"
+        What a member leaves out: samples, or whole nodes.
+    size : {"auto", "ssfn"}, default="auto"
+        "ssfn" grows one network by its training error, as SSFN does.
     alpha : float, optional
         Radius of the ball that holds the output matrix, in units of
         sqrt(2 * n_classes). From 1 on, the training cost never rises with depth.
@@ -193,8 +207,13 @@ class SSFNClassifier(_SSFN):
     def __init__(
         self,
         *,
-        n_layers: int = 20,
-        width: int = 1000,
+        n_layers: int | str | None = None,
+        width: int | str | None = None,
+        members: int | str | None = None,
+        ridge: float | str = "auto",
+        scale: str = "auto",
+        folds: str = "rows",
+        size: str = "auto",
         alpha: float | None = None,
         gain: float | None = None,
         standardize: bool | None = None,
@@ -209,6 +228,11 @@ class SSFNClassifier(_SSFN):
     ) -> None:
         self.n_layers = n_layers
         self.width = width
+        self.members = members
+        self.ridge = ridge
+        self.scale = scale
+        self.folds = folds
+        self.size = size
         self.alpha = alpha
         self.gain = gain
         self.standardize = standardize
@@ -247,8 +271,8 @@ class DSSFNClassifier(_SSFN):
         Accuracy of every average. Default: the preset's.
     n_rounds : int, optional
         Gossip rounds per average, instead of `tol`.
-    n_layers, width, alpha, gain, standardize, bias, solver, n_iter, mu_input, \
-mu_hidden, memory, preset, random_state :
+    n_layers, width, members, ridge, scale, folds, size, alpha, gain, standardize, \
+bias, solver, n_iter, mu_input, mu_hidden, memory, preset, random_state :
         As in `SSFNClassifier`.
 
     Attributes
@@ -280,8 +304,13 @@ mu_hidden, memory, preset, random_state :
         topology: Any = "circular",
         degree: int | None = None,
         partition: Any = "iid",
-        n_layers: int = 20,
-        width: int = 1000,
+        n_layers: int | str | None = None,
+        width: int | str | None = None,
+        members: int | str | None = None,
+        ridge: float | str = "auto",
+        scale: str = "auto",
+        folds: str = "rows",
+        size: str = "auto",
         alpha: float | None = None,
         gain: float | None = None,
         standardize: bool | None = None,
@@ -303,6 +332,11 @@ mu_hidden, memory, preset, random_state :
         self.partition = partition
         self.n_layers = n_layers
         self.width = width
+        self.members = members
+        self.ridge = ridge
+        self.scale = scale
+        self.folds = folds
+        self.size = size
         self.alpha = alpha
         self.gain = gain
         self.standardize = standardize

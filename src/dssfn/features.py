@@ -79,14 +79,14 @@ class Features:
         self._sums: list[LayerSums] = []  # sums of the current layer, one per thread
 
     @property
-    def n_samples(self) -> int:
-        """The number of samples, J."""
-        return self._samples.n_samples
+    def weight(self) -> float:
+        """The sum of the samples' weights."""
+        return self._samples.weight
 
-    def inputs(self) -> Iterator[Array]:
-        """Yield the samples as they came, chunk by chunk."""
+    def inputs(self) -> Iterator[tuple[Array, Array | None]]:
+        """Yield the samples as they came and their weights, chunk by chunk."""
         for rows in self._samples.chunks(self._chunk):
-            yield rows.X
+            yield rows.X, rows.weights
 
     def scale(self, shift: Array, scale: Array) -> None:
         """Use (x - shift) / scale as the inputs from now on."""

@@ -13,15 +13,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dssfn._typing import Array
+from dssfn._typing import Array, NodeId
 from dssfn.config import Plan
 from dssfn.consensus import Averaging
-from dssfn.network import Network
 from dssfn.planning import BYTES_PER_SCALAR
 from dssfn.programs import Message, Program
 from dssfn.records import LayerRecord
 from dssfn.shard import Samples
-from dssfn.training import train_node
+from dssfn.training import Model, train_node
 
 
 @dataclass(slots=True)
@@ -55,7 +54,7 @@ class Simulation:
 
     Parameters
     ----------
-    networks : tuple of Network
+    networks : tuple of Model
         One per node of the host; they are equal up to the accuracy of the averages.
     history : tuple of LayerRecord
         One record per layer.
@@ -69,7 +68,7 @@ class Simulation:
         Wall time of the training.
     """
 
-    networks: tuple[Network, ...]
+    networks: tuple[Model, ...]
     history: tuple[LayerRecord, ...]
     traffic: Traffic
     traffic_by_layer: dict[int, Traffic]
@@ -124,7 +123,7 @@ class Book:
             self.on_layer(record, self.by_layer[record.layer])
 
     def closed(
-        self, networks: Iterable[Network], averaging: Averaging, seconds: float
+        self, networks: Iterable[Model], averaging: Averaging, seconds: float
     ) -> Simulation:
         """Return the outcome of the training that was recorded."""
         return Simulation(
@@ -141,11 +140,12 @@ def start_programs(
     shards: Sequence[Samples],
     plan: Plan,
     *,
+    nodes: Sequence[NodeId],
     n_nodes: int,
     memory: int | None,
     n_threads: int,
     book: Book,
-) -> list[Program[Network]]:
+) -> list[Program[Model]]:
     """Return the programs of a host's nodes, the first of which writes the book.
 
     Parameters
@@ -154,6 +154,8 @@ def start_programs(
         One per node of this host.
     plan : Plan
         The plan with nothing left open.
+    nodes : sequence of int
+        Their numbers.
     n_nodes : int
         The number of nodes of the whole network.
     memory : int, optional
@@ -169,9 +171,10 @@ def start_programs(
             shard,
             plan,
             n_nodes=n_nodes,
+            node=node,
             memory=share,
             n_threads=n_threads,
             on_layer=None if place else book.write,
         )
-        for place, shard in enumerate(shards)
+        for place, (node, shard) in enumerate(zip(nodes, shards, strict=True))
     ]

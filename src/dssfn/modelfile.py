@@ -1,6 +1,7 @@
 """Model files: a network with all that prediction needs, as safetensors.
 
-The file holds the learned matrices O_0 .. O_L, the scaling of the inputs, and in its
+The file holds the learned matrices O_0 .. O_L, the scaling of the inputs, for a network
+that found its own size the moments between its layers as well, and in its
 metadata, under the one key "dssfn", a JSON object: the format version, the plan
 (classes, feature names, sizes, seed), a digest of the content and one of the random
 matrices. These follow from the seed; the digest shows that the reader builds the same
@@ -22,14 +23,27 @@ from safetensors.numpy import save as encode_tensors
 from dssfn._atomic import write_atomically
 from dssfn._typing import Array
 from dssfn.config import Plan
+from dssfn.ensemble import Ensemble
 from dssfn.errors import InputError, ModelFileError
 from dssfn.hints import no_file
 from dssfn.network import Network, random_digest
+from dssfn.training import Model
 
 KEY = "dssfn"
-VERSION = 1
+VERSION = 2
+# Settings that plans did not have in version 1, whose networks are of fixed size.
+ADDED: dict[str, Any] = {
+    "targets": (),
+    "members": 1,
+    "ridge": "auto",
+    "scale": "columns",
+    "folds": "rows",
+    "size": "auto",
+    "class_weight": None,
+    "publish_scores": False,
+}
 
-Shape: TypeAlias = tuple[int, ...]
+Shape: TypeAlias = tuple[int | None, ...]  # None: whatever was found
 
 
 class _Version(msgspec.Struct):
@@ -45,11 +59,11 @@ class _Header(_Version, kw_only=True, forbid_unknown_fields=True):
 class Trained(Protocol):
     """An estimator that has been fitted and has a network."""
 
-    network_: Network
+    network_: Model
 
 
 def save_network(
-    network: Network | Trained, path: str | Path, *, private: bool = False
+    network: Model | Trained, path: str | Path, *, private: bool = False
 ) -> None:
     """Write a network, or that of a fitted estimator, to a file.
 
@@ -57,9 +71,7 @@ def save_network(
     alone.
     """
     network = _network_of(network)
-    tensors = {f"O.{layer}": O for layer, O in enumerate(network.outputs)}
-    tensors |= {"shift": network.shift, "scale": network.scale}
-    plan = network.plan
+    plan, tensors = network.plan, _tensors(network)
     contiguous = {name: np.ascontiguousarray(A) for name, A in tensors.items()}
     header = _Header(
         version=VERSION,
@@ -72,9 +84,26 @@ def save_network(
     write_atomically(Path(path), content, private=private)
 
 
-def _network_of(given: object) -> Network:
+def _tensors(network: Model) -> dict[str, Array]:
+    tensors = {f"O.{layer}": O for layer, O in enumerate(network.outputs)}
+    tensors |= {"shift": network.shift, "scale": network.scale}
+    if isinstance(network, Ensemble):
+        moments = zip(network.means, network.deviations, strict=True)
+        for layer, (means, deviations) in enumerate(moments, start=2):
+            tensors[f"mean.{layer}"] = means
+            tensors[f"deviation.{layer}"] = deviations
+        tensors |= {
+            "centres": network.centres,
+            "target_shift": network.target_shift,
+            "target_scale": network.target_scale,
+            "slope": np.array([network.slope]),
+        }
+    return tensors
+
+
+def _network_of(given: object) -> Model:
     found = getattr(given, "network_", given)
-    if isinstance(found, Network):
+    if isinstance(found, Network | Ensemble):
         return found
     unfitted = " Call its `fit` first, or pass the estimator inside it."
     raise InputError(
@@ -91,7 +120,7 @@ def _digest(plan: Plan, tensors: dict[str, Array]) -> str:
     return digest.hexdigest()
 
 
-def load_network(path: str | Path) -> Network:
+def load_network(path: str | Path) -> Model:
     """Read a network from a file written by `save_network`.
 
     Raises
@@ -141,8 +170,11 @@ def _read_header(path: Path, metadata: dict[str, str]) -> _Header:
                 f"`{path}` has format version {version}; this dssfn reads up to "
                 f"version {VERSION}. Update dssfn to read it."
             )
-        header = msgspec.json.decode(text, type=_Header)
-        _check_complete(path, msgspec.json.decode(text)["plan"])
+        content = msgspec.json.decode(text)
+        if version == 1 and isinstance(content.get("plan"), dict):
+            content["plan"] = {**ADDED, **content["plan"]}
+        header = msgspec.convert(content, type=_Header)
+        _check_complete(path, content["plan"])
         return header
     # msgspec lets the last one through, for lists in lists in lists.
     except (msgspec.DecodeError, RecursionError) as exc:
@@ -160,15 +192,28 @@ def _check_complete(path: Path, plan: dict[str, Any]) -> None:
 
 
 def tensor_shapes(plan: Plan) -> dict[str, Shape]:
-    """Return names and shapes of all learned numbers.
+    """Return names and shapes of all learned numbers, None for what was found.
 
     >>> tensor_shapes(Plan(n_features=3, classes=(0, 1), n_layers=0, bias=0.0))
     {'O.0': (2, 3), 'shift': (3,), 'scale': (3,)}
     """
     P, Q = plan.n_features, plan.n_outputs
-    layers = range(plan.n_layers + 1)
+    layers = range(plan.depth + 1)
     shapes: dict[str, Shape] = {f"O.{k}": (Q, plan.inputs_of(k)) for k in layers}
-    return shapes | {"shift": (P,), "scale": (P,)}
+    shapes |= {"shift": (P,), "scale": (P,)}
+    if not plan.finds_size:
+        return shapes
+    K = plan.most_members
+    for layer in layers:
+        shapes[f"O.{layer}"] = (K, Q, None if layer else 1 + P)
+        if layer > 1:
+            shapes |= dict.fromkeys((f"mean.{layer}", f"deviation.{layer}"), (K, None))
+    return shapes | {
+        "centres": (K, Q),
+        "target_shift": (Q,),
+        "target_scale": (Q,),
+        "slope": (1,),
+    }
 
 
 def _check_tensors(path: Path, file: Any, shapes: dict[str, Shape]) -> None:
@@ -179,7 +224,7 @@ def _check_tensors(path: Path, file: Any, shapes: dict[str, Shape]) -> None:
         if name in names:
             entry = file.get_slice(name)
             found, dtype = tuple(entry.get_shape()), entry.get_dtype()
-            if found == shape and dtype == "F64":
+            if _fits(found, shape) and dtype == "F64":
                 continue
             came = f"{dtype} of shape {found}"
         raise ModelFileError(
@@ -191,7 +236,13 @@ def _check_tensors(path: Path, file: Any, shapes: dict[str, Shape]) -> None:
         )
 
 
-def _assemble(path: Path, plan: Plan, tensors: dict[str, Array]) -> Network:
+def _fits(found: tuple[int, ...], wanted: Shape) -> bool:
+    return len(found) == len(wanted) and all(
+        want is None or have == want for have, want in zip(found, wanted, strict=True)
+    )
+
+
+def _assemble(path: Path, plan: Plan, tensors: dict[str, Array]) -> Model:
     for name, found in tensors.items():
         if not np.isfinite(found).all():
             raise ModelFileError(
@@ -199,5 +250,33 @@ def _assemble(path: Path, plan: Plan, tensors: dict[str, Array]) -> Network:
             )
     if (tensors["scale"] <= 0).any():
         raise ModelFileError(f"`{path}` must hold positive values in `scale`.")
-    outputs = tuple(tensors[f"O.{layer}"] for layer in range(plan.n_layers + 1))
-    return Network(plan, outputs, tensors["shift"], tensors["scale"])
+    outputs = tuple(tensors[f"O.{layer}"] for layer in range(plan.depth + 1))
+    shift, scale = tensors["shift"], tensors["scale"]
+    if not plan.finds_size:
+        return Network(plan, outputs, shift, scale)
+    network = Ensemble(
+        plan=plan,
+        outputs=outputs,
+        centres=tensors["centres"],
+        means=tuple(tensors[f"mean.{k}"] for k in range(2, plan.depth + 1)),
+        deviations=tuple(tensors[f"deviation.{k}"] for k in range(2, plan.depth + 1)),
+        shift=shift,
+        scale=scale,
+        target_shift=tensors["target_shift"],
+        target_scale=tensors["target_scale"],
+        slope=float(tensors["slope"][0]),
+    )
+    _check_sizes(path, network)
+    return network
+
+
+def _check_sizes(path: Path, network: Ensemble) -> None:
+    """Refuse layers that do not fit each other, and what cannot be divided by."""
+    Q = network.plan.n_outputs
+    widths = [O.shape[2] - 1 - 2 * Q for O in network.outputs[1:]]
+    inputs = [moments.shape[1] - Q for moments in network.means]
+    if min(widths, default=1) < 1 or inputs != widths[:-1]:
+        raise ModelFileError(f"`{path}` holds layers that do not fit each other.")
+    for positive in (*network.deviations, network.target_scale):
+        if (positive <= 0).any():
+            raise ModelFileError(f"`{path}` must hold positive deviations.")

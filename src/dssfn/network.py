@@ -15,6 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from dssfn._typing import Array
+from dssfn.calibration import probabilities
 from dssfn.config import Plan
 from dssfn.errors import DataError
 
@@ -43,6 +44,15 @@ def random_matrix(
     return R
 
 
+@lru_cache(maxsize=12)  # as many as the members have in one layer
+def member_matrix(seed: int, layer: int, member: int, rows: int, columns: int) -> Array:
+    """Return R of a layer of one member; those of member 0 are `random_matrix`'s."""
+    key = layer + (member << 32)
+    R = _uniform(seed, key, rows * columns).reshape(rows, columns)
+    R.flags.writeable = False
+    return R
+
+
 def _uniform(seed: int, layer: int, count: int) -> Array:
     stream = np.random.Philox(key=np.array([seed, layer], dtype=np.uint64))
     numbers: Array = (stream.random_raw(count) >> np.uint64(11)).astype(np.float64)
@@ -54,7 +64,7 @@ def _uniform(seed: int, layer: int, count: int) -> Array:
 def random_digest(plan: Plan) -> str:
     """Return a digest of all the random matrices, from the first row of each."""
     digest = hashlib.sha256()
-    for layer in range(1, plan.n_layers + 1):
+    for layer in range(1, plan.most_layers + 1):
         row = _uniform(plan.seed, layer, plan.inputs_of(layer - 1))
         digest.update(row.astype("<f8").tobytes())
     return digest.hexdigest()
@@ -101,7 +111,7 @@ def lossless_flow(Q: int, n: int) -> Array:
 
 def grow(plan: Plan, layer: int, scores: Array, Y: Array) -> Array:
     """Return the features of layer + 1 from those of `layer` and their scores O Y."""
-    R = random_matrix(plan.seed, layer + 1, plan.width, len(Y), plan.precision)
+    R = random_matrix(plan.seed, layer + 1, plan.most_width, len(Y), plan.precision)
     return next_features(scores, R, Y, gain=plan.gain)
 
 
@@ -160,6 +170,10 @@ class Network:
                 scores[:, columns] = last
         return scores
 
+    def probabilities(self, scores: Array) -> Array:
+        """Return class probabilities (Q, J) for scores (Q, J)."""
+        return probabilities(scores.T).T
+
     def staged_scores(self, X: Array) -> Iterator[Array]:
         """Yield the predicted targets after layer 0, 1, .., L.
 
@@ -170,19 +184,22 @@ class Network:
         for layer, O in enumerate(self.outputs):
             scores: Array = O.astype(plan.precision, copy=False) @ Y
             yield scores
-            if layer < plan.n_layers:
+            if layer < plan.depth:
                 Y = grow(plan, layer, scores, Y)
 
     def check_samples(self, X: Array) -> None:
         """Refuse a wrong number of features, NaN, and values whose squares overflow."""
-        if X.ndim != 2 or len(X) != self.plan.n_features:
-            raise DataError(
-                f"`X` must have {self.plan.n_features} features, got shape {X.shape}."
-            )
-        fits = np.abs(X) < LARGEST * self.scale[:, None]
-        if not fits.all():
-            feature, sample = np.argwhere(~fits)[0]
-            raise DataError(
-                f"Sample {sample + 1}, feature {feature + 1}: {X[feature, sample]:g} "
-                "is too far from the training data to be used. Correct it."
-            )
+        check_columns(X, self.scale)
+
+
+def check_columns(X: Array, scale: Array) -> None:
+    """Refuse samples that a model with inputs of this scale (P,) cannot predict."""
+    if X.ndim != 2 or len(X) != len(scale):
+        raise DataError(f"`X` must have {len(scale)} features, got shape {X.shape}.")
+    fits = np.abs(X) < LARGEST * scale[:, None]
+    if not fits.all():
+        feature, sample = np.argwhere(~fits)[0]
+        raise DataError(
+            f"Sample {sample + 1}, feature {feature + 1}: {X[feature, sample]:g} "
+            "is too far from the training data to be used. Correct it."
+        )

@@ -31,12 +31,14 @@ def settle(plan: Plan, topology: Topology) -> tuple[Plan, Averaging]:
     Examples
     --------
     >>> from dssfn.topology import build_topology
-    >>> plan = Plan(n_features=784, classes=tuple(range(10)))
+    >>> plan = Plan(n_features=784, classes=tuple(range(10)), n_layers=20, width=1000)
     >>> near, far = plan.replace(bandwidth=1e10), plan.replace(bandwidth=1e7)
     >>> ring = build_topology("circular", 20, degree=4)
     >>> settle(near, ring)[0].solver, settle(far, ring)[0].solver
     ('gram', 'krylov')
     """
+    if plan.finds_size:
+        plan = plan.replace(solver="gram", consensus="tree")
     if plan.solver == "auto":
         plan = _choose_solver(plan, topology)
     averaging = _averaging(plan, topology)
@@ -48,9 +50,7 @@ def _choose_solver(plan: Plan, topology: Topology) -> Plan:
     if plan.n_rounds is not None or plan.consensus not in ("auto", "tree"):
         return gram  # krylov needs equal bits
     slow, fast = _averaging(gram, topology), _averaging(krylov, topology)
-    patience = [
-        _patience(plan, layer, slow, fast) for layer in (0, min(1, plan.n_layers))
-    ]
+    patience = [_patience(plan, layer, slow, fast) for layer in (0, min(1, plan.depth))]
     if not any(patience):
         return gram
     return krylov.replace(patience_input=patience[0], patience_hidden=patience[1])

@@ -8,13 +8,18 @@ from typing import Any
 
 import msgspec
 
-from dssfn.config import Plan
+from dssfn.config import AUTO, Plan
 from dssfn.errors import PlanError
 from dssfn.hints import unknown
 
-# Raw inputs, K = 100 ADMM iterations, gossip.
+SIZES = ("n_layers", "width", "members")
+
+# One network of fixed size, raw inputs, K = 100 ADMM iterations, gossip.
 _PAPER: Mapping[str, Any] = MappingProxyType(
     {
+        "n_layers": 20,
+        "width": 1000,
+        "members": 1,
         "standardize": False,
         "bias": 0.0,
         "gain": 1.0,
@@ -28,7 +33,8 @@ _DEFAULTS = {field.name: field.default for field in msgspec.structs.fields(Plan)
 
 PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
-        # Inputs scaled by agreed means, layers solved exactly in the faster way.
+        # The size is found by validation, inputs are scaled by agreed means, and layers
+        # are solved exactly.
         "default": MappingProxyType({name: _DEFAULTS[name] for name in _PAPER}),
         "paper": _PAPER,
     }
@@ -58,15 +64,24 @@ def resolve(preset: str, given: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(preset, str) or preset not in PRESETS:
         raise PlanError(unknown("preset", preset, PRESETS))
     preset_values = dict(PRESETS[preset])
+    for name in SIZES:
+        if _is_auto(given.get(name)) and preset_values[name] != AUTO:
+            raise PlanError(
+                f"`{name}` must be a number with the preset {preset}, whose network is "
+                f'of fixed size, got "auto". Leave it out for {preset_values[name]}.'
+            )
     if given.get("solver") not in (None, "auto", preset_values["solver"]):
         preset_values["consensus"] = "auto"  # the preset's is meant for its own solver
     left_open = {
         name: value
         for name, value in preset_values.items()
-        if given.get(name) is None
-        or (isinstance(given[name], str) and given[name] == "auto")
+        if given.get(name) is None or _is_auto(given[name])
     }
     return {**given, **left_open}
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == AUTO
 
 
 def paper_mu(dataset: str, n_nodes: int) -> tuple[float, float] | None:

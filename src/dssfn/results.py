@@ -106,8 +106,10 @@ class Equivalence(_Part, frozen=True, kw_only=True):
     ----------
     node_spread : float
         Largest distance between the output matrices of two nodes.
+    same_choices : bool, optional
+        Whether the centralised network has found the same size and scale.
     central_difference : float, optional
-        Distance of the output matrix to the centralised one.
+        Distance of the output matrix to the centralised one, if it is of that size.
     prediction_agreement : float, optional
         Share of test samples that both models put into the same class.
     layer_cost_gap : float, optional
@@ -115,6 +117,7 @@ class Equivalence(_Part, frozen=True, kw_only=True):
     """
 
     node_spread: float
+    same_choices: bool | None = None
     central_difference: float | None = None
     prediction_agreement: Share | None = None
     layer_cost_gap: float | None = None

@@ -18,7 +18,6 @@ from dssfn.datasets import Dataset, ShardFiles, load, partition
 from dssfn.datasets.checks import Source
 from dssfn.errors import DataError
 from dssfn.hosting import Simulation, Traffic
-from dssfn.network import Network
 from dssfn.provenance import made_by
 from dssfn.records import LayerRecord
 from dssfn.results import ONE_FILE_EACH, Equivalence, Result, Seconds
@@ -36,6 +35,7 @@ from dssfn.summary import (
     share_of_equal,
 )
 from dssfn.topology import Topology, build_topology
+from dssfn.training import Model
 
 OnLayer = Callable[[LayerRecord, Traffic], None]
 
@@ -202,7 +202,7 @@ def train(run: Run, on_layer: OnLayer | None = None) -> Simulation:
 class Outcome:
     """The trained network, how it did on the test samples, and all metrics."""
 
-    network: Network
+    network: Model
     tested: Tested
     result: Result
 
@@ -280,20 +280,29 @@ def _against_centralised(
     centralised = replace(
         run,
         shards=[Pooled(run.shards)],
-        plan=network.plan.replace(solver="gram"),
+        # The same choices must be made again, so they are left open as they were.
+        plan=run.plan if run.plan.finds_size else network.plan.replace(solver="gram"),
         topology=build_topology("complete", 1),
     )
     best = train(centralised)
     central = best.networks[0]
-    distance = float(np.linalg.norm(network.output - central.output))
-    size = float(np.linalg.norm(central.output)) or 1.0  # nothing can be learned
+    distance = None
+    if same := _sizes(network) == _sizes(central):
+        size = float(np.linalg.norm(central.output)) or 1.0  # nothing can be learned
+        distance = float(np.linalg.norm(network.output - central.output)) / size
     there = predict_test(central, run.test).predicted
     return Equivalence(
         node_spread=simulation.node_spread,
-        central_difference=distance / size,
+        same_choices=same if run.plan.finds_size else None,
+        central_difference=distance,
         prediction_agreement=share_of_equal(there, predicted),
         layer_cost_gap=max(
             abs(mine.cost - theirs.cost) / max(theirs.cost, TINY)
-            for mine, theirs in zip(simulation.history, best.history, strict=True)
+            for mine, theirs in zip(simulation.history, best.history, strict=False)
         ),
     )
+
+
+def _sizes(network: Model) -> tuple[str, list[tuple[int, ...]]]:
+    """Return what a network may have found by itself."""
+    return network.plan.scale, [O.shape for O in network.outputs]

@@ -80,6 +80,7 @@ def simulate(
         programs = start_programs(
             shards,
             plan,
+            nodes=range(topology.n_nodes),
             n_nodes=topology.n_nodes,
             memory=budget,
             n_threads=workers.threads_per_node,

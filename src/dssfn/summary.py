@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import zip_longest
 from typing import NamedTuple
 
 import msgspec
@@ -13,10 +14,11 @@ from numpy.typing import NDArray
 from dssfn.config import Plan
 from dssfn.consensus import every_averaging
 from dssfn.hosting import Simulation, Traffic
-from dssfn.network import CHUNK, Network
+from dssfn.network import CHUNK
 from dssfn.results import AverageCost, Communication, Graph, Layer, Sent, Settings
 from dssfn.shard import Samples, Shard
 from dssfn.topology import Topology
+from dssfn.training import Model
 
 LARGEST_LISTED = 20_000  # edges: more are no help to anybody in a file
 LARGEST_COMPARED = 200  # nodes: spectrum and schemes take seconds beyond
@@ -39,7 +41,7 @@ class Tested(NamedTuple):
     correct: NDArray[np.intp]
 
 
-def predict_test(network: Network, test: Samples | None) -> Tested:
+def predict_test(network: Model, test: Samples | None) -> Tested:
     """Let a network predict the classes of the test samples, if there are any."""
     predicted, labels = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)]
     correct = np.zeros(len(network.outputs), dtype=np.intp)
@@ -66,11 +68,14 @@ def layers_of(simulation: Simulation, tested: Tested) -> tuple[Layer, ...]:
     return tuple(
         Layer(
             **asdict(record),
-            test_accuracy=int(correct) / n_test if n_test else None,
+            # Layers beyond the depth that was found are not in the network.
+            test_accuracy=(
+                int(correct) / n_test if n_test and correct is not None else None
+            ),
             rounds=traffic[record.layer].rounds,
             bytes_total=traffic[record.layer].bytes_total,
         )
-        for record, correct in zip(simulation.history, tested.correct, strict=True)
+        for record, correct in zip_longest(simulation.history, tested.correct)
     )
 
 

@@ -1,31 +1,26 @@
-"""The paper's Algorithm 1, from the view of one node.
+"""The training of one node: the program of the network that the plan asks for.
 
-`train_node` is a program (see `dssfn.programs`): whoever drives it sees messages only;
+A program yields messages (see `dssfn.programs`), and whoever drives it sees those only;
 samples and labels stay in here.
-
-The sums that describe a finished layer (cost, correct samples) ride along with the
-first message of the next layer, so reporting costs no exchange of its own but for one
-after the last layer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
+from typing import TypeAlias
 
-import numpy as np
-
-from dssfn._typing import Array
+from dssfn import ensemble, fixed_size
+from dssfn._typing import NodeId
 from dssfn.config import Plan
+from dssfn.ensemble import Ensemble
 from dssfn.errors import DataError
-from dssfn.features import Features
 from dssfn.network import Network
-from dssfn.programs import INPUTS, NO_RIDER, Message, Program, run_about
+from dssfn.programs import Program
 from dssfn.progress import Progress
-from dssfn.records import LayerRecord, record_of
-from dssfn.scaling import agree_scaling
+from dssfn.records import LayerRecord
 from dssfn.shard import Samples
-from dssfn.solvers import solver_of
+
+Model: TypeAlias = Network | Ensemble
 
 
 def train_node(
@@ -33,13 +28,14 @@ def train_node(
     plan: Plan,
     *,
     n_nodes: int,
+    node: NodeId = 0,
     memory: int | None = None,
     n_threads: int = 1,
     start: Progress | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     on_layer: Callable[[LayerRecord], None] | None = None,
-) -> Program[Network]:
-    """Grow the network layer by layer on one node's samples.
+) -> Program[Model]:
+    """Return the program that grows a network layer by layer on one node's samples.
 
     Parameters
     ----------
@@ -49,6 +45,8 @@ def train_node(
         What all nodes agreed on.
     n_nodes : int
         The number of nodes M, to turn means into sums.
+    node : int
+        The number of this node.
     memory : int, optional
         Bytes that this node may use; see `dssfn.features.Features`.
     n_threads : int
@@ -61,69 +59,50 @@ def train_node(
         Called with the record of a layer, once the next one is solved.
     """
     _check_samples(samples, plan)
-    with closing(
-        Features(samples, plan, memory=memory, n_threads=n_threads)
-    ) as features:
-        if start is None:
-            shift, scale, before = yield from _scaling(features, plan)
-            progress = Progress((), (), before)
-        else:
-            progress = start
-            shift, scale = (start.stages[0][name] for name in ("shift", "scale"))
-        features.scale(shift, scale)
-        tally = NO_RIDER  # this node's part of the sums that describe the last layer
-        for stage in progress.stages:
-            tally = features.advance(stage["O"])
-        for layer in range(len(progress.stages), plan.n_layers + 1):
-            solver = solver_of(plan, layer, progress.iterations)
-            solution = solver.program(features.share(), plan.radius)
-            O, mean, n_averagings = yield from run_about(layer, solution, tally)
-            if on_layer and layer > 0:
-                record = record_of(layer - 1, n_nodes * mean, progress.iterations[-1])
-                on_layer(record)
-            inputs = {} if layer > 0 else {"shift": shift, "scale": scale}
-            progress = progress.then({"O": O, **inputs}, n_averagings)
-            if on_progress:
-                on_progress(progress)
-            tally = features.advance(O)
-    mean = yield Message.of(tally).about(plan.n_layers)
-    if on_layer:
-        on_layer(record_of(plan.n_layers, n_nodes * mean, progress.iterations[-1]))
-    return network_of(plan, progress)
+    if plan.finds_size:
+        return ensemble.grow_ensemble(
+            samples,
+            plan,
+            n_nodes=n_nodes,
+            node=node,
+            memory=memory,
+            n_threads=n_threads,
+            start=start,
+            on_progress=on_progress,
+            on_layer=on_layer,
+        )
+    return fixed_size.train_fixed(
+        samples,
+        plan,
+        n_nodes=n_nodes,
+        memory=memory,
+        n_threads=n_threads,
+        start=start,
+        on_progress=on_progress,
+        on_layer=on_layer,
+    )
 
 
-def network_of(plan: Plan, progress: Progress) -> Network:
-    """Return the network of a finished training."""
-    first = progress.stages[0]
-    outputs = tuple(stage["O"] for stage in progress.stages)
-    return Network(plan, outputs, first["shift"], first["scale"])
+def model_of(plan: Plan, progress: Progress) -> Model:
+    """Return the model of a finished training."""
+    if plan.finds_size:
+        return ensemble.ensemble_of(plan, progress)
+    return fixed_size.network_of(plan, progress)
+
+
+def is_complete(plan: Plan, progress: Progress | None) -> bool:
+    """Return whether nothing is left to be trained."""
+    if plan.finds_size:
+        return ensemble.is_complete(progress)
+    return fixed_size.is_complete(plan, progress)
 
 
 def check_stages(plan: Plan, progress: Progress) -> None:
     """Refuse stages that no training with this plan has, with a ValueError."""
-    Q, n_solved = plan.n_outputs, len(progress.stages)
-    if not 1 <= n_solved <= plan.n_layers + 1:
-        raise ValueError(f"it has {n_solved} layers")
-    for layer, stage in enumerate(progress.stages):
-        shapes: dict[str, tuple[int, ...]] = {"O": (Q, plan.inputs_of(layer))}
-        if layer == 0:
-            shapes |= dict.fromkeys(("shift", "scale"), (plan.n_features,))
-        if {name: A.shape for name, A in stage.items()} != shapes:
-            raise ValueError("its matrices are not those of the plan")
-
-
-def is_complete(plan: Plan, progress: Progress | None) -> bool:
-    """Return whether all layers are solved."""
-    return progress is not None and len(progress.stages) == plan.n_layers + 1
-
-
-def _scaling(features: Features, plan: Plan) -> Program[tuple[Array, Array, int]]:
-    """Return the scaling of the inputs, and the averagings that it took."""
-    if not plan.standardize:
-        return np.zeros(plan.n_features), np.ones(plan.n_features), 0
-    program = agree_scaling(features.inputs, features.n_samples)
-    (shift, scale), _, n_averagings = yield from run_about(INPUTS, program)
-    return shift, scale, n_averagings
+    if plan.finds_size:
+        ensemble.check_stages(plan, progress)
+    else:
+        fixed_size.check_stages(plan, progress)
 
 
 def _check_samples(samples: Samples, plan: Plan) -> None:

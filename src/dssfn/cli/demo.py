@@ -20,7 +20,7 @@ from dssfn.results import MODEL_FILE
 from dssfn.runs import divided, execute, make_plan
 from dssfn.topology import build_topology
 
-NODES, LAYERS, WIDTH = 10, 5, 300
+NODES = 10
 TEST_FILE, TARGET = "test.csv", "digit"
 
 _INTRODUCTION = """\
@@ -41,12 +41,12 @@ def demo(
     model that one machine holding all of them would have learned.
     """
     data = load_dataset("digits")
-    plan = make_plan(data, n_layers=LAYERS, width=WIDTH, **resolve("default", {}))
+    plan = make_plan(data, **resolve("default", {}))
     ring = build_topology("circular", NODES)
     run = divided(data, plan, ring, "by-class")
     model, test = out / MODEL_FILE, out / TEST_FILE
     output = Presentation(out, as_json=json, quiet=json)
-    with output.folder(), output.progress(LAYERS) as on_layer:
+    with output.folder(), output.progress(plan) as on_layer:
         if not json:
             show_lines(_INTRODUCTION.format(n_images=len(data.y_train), nodes=NODES))
         outcome = execute(run, check_equivalence=True, on_layer=on_layer)

@@ -9,6 +9,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from dssfn.cli.console import notes, screen
+from dssfn.config import Plan
 from dssfn.hosting import Traffic
 from dssfn.records import LayerRecord
 from dssfn.report.numbers import size
@@ -17,27 +18,29 @@ from dssfn.runs import OnLayer
 
 
 @contextmanager
-def layer_progress(n_layers: int, *, quiet: bool) -> Iterator[OnLayer | None]:
+def layer_progress(plan: Plan, *, quiet: bool) -> Iterator[OnLayer | None]:
     """Provide a callback that shows each finished layer on standard error."""
     if quiet:
         yield None
         return
     if not notes.is_terminal:
         yield lambda record, traffic: notes.print(
-            f"layer {record.layer}/{n_layers}  {_state(record, traffic)}",
+            f"layer {record.layer}{_of(plan)}  {_state(record, traffic)}",
             soft_wrap=True,
         )
         return
+    # How many layers there will be is not known if they are to be found.
+    remaining = () if plan.finds_size else (TimeRemainingColumn(), TextColumn("left"))
     bar = Progress(
-        TextColumn("layer {task.completed:.0f}/{task.total:.0f}"),
+        TextColumn(f"layer {{task.completed:.0f}}{_of(plan)}"),
         BarColumn(bar_width=24),
         TextColumn("{task.description}"),
-        TimeRemainingColumn(),
-        TextColumn("left"),
+        *remaining,
         console=notes,
         transient=True,
     )
-    task = bar.add_task("layer 0 ...", total=n_layers)
+    total = None if plan.finds_size else plan.depth
+    task = bar.add_task("layer 0 ...", total=total)
 
     def show(record: LayerRecord, traffic: Traffic) -> None:
         state = _state(record, traffic)
@@ -47,10 +50,22 @@ def layer_progress(n_layers: int, *, quiet: bool) -> Iterator[OnLayer | None]:
         yield show
 
 
+def _of(plan: Plan) -> str:
+    return "" if plan.finds_size else f"/{plan.depth}"
+
+
 def _state(record: LayerRecord, traffic: Traffic) -> str:
+    return f"{_figures(record)}  {traffic.rounds:,} rounds"
+
+
+def _figures(record: LayerRecord) -> str:
+    if record.validation_error_db is None:
+        return f"cost {record.cost:.5g}  {record.train_error_db:.2f} dB"
+    chosen = f"{record.width} units  " if record.width else ""
+    ridge = "as before" if record.ridge is None else f"ridge {record.ridge:.1g}"
     return (
-        f"cost {record.cost:.5g}  {record.train_error_db:.2f} dB  "
-        f"{traffic.rounds:,} rounds"
+        f"{chosen}{ridge}  train {record.train_error_db:.2f} dB  "
+        f"validation {record.validation_error_db:.2f} dB"
     )
 
 

@@ -16,7 +16,6 @@ from rich.table import Table as Grid
 
 from dssfn._atomic import write_atomically
 from dssfn._plain_text import printable
-from dssfn.calibration import probabilities
 from dssfn.cli.console import screen
 from dssfn.cli.display import show_pairs
 from dssfn.cli.options import Json
@@ -26,9 +25,9 @@ from dssfn.datasets.checks import Source
 from dssfn.errors import InputError
 from dssfn.json_text import to_json
 from dssfn.modelfile import load_network
-from dssfn.network import Network
 from dssfn.report.numbers import size
 from dssfn.shard import class_codes
+from dssfn.training import Model
 
 MOST_CLASSES_SHOWN = 12
 
@@ -66,7 +65,7 @@ def predict(
     predicted = [network.plan.classes[code] for code in scores.argmax(axis=1)]
     columns: dict[str, list[Any]] = {"prediction": predicted}
     if proba:
-        P = probabilities(scores)
+        P = network.probabilities(scores.T).T
         for code, label in enumerate(network.plan.classes):
             columns[f"p({label})"] = P[:, code].tolist()
     shown = out is None and _is_terminal()
@@ -100,7 +99,7 @@ def evaluate(
     Q = network.plan.n_outputs
     confusion = np.zeros((Q, Q), dtype=int)  # rows: label, columns: prediction
     np.add.at(confusion, (codes, predicted), 1)
-    right = probabilities(scores)[np.arange(len(codes)), codes]
+    right = network.probabilities(scores.T).T[np.arange(len(codes)), codes]
     figures: dict[str, Any] = {
         "n_samples": len(codes),
         "accuracy": float(np.mean(predicted == codes)),
@@ -185,12 +184,12 @@ def _is_terminal() -> bool:
     return sys.stdout.isatty()
 
 
-def _wanted(network: Network) -> dict[str, Any]:
+def _wanted(network: Model) -> dict[str, Any]:
     plan = network.plan
     return {"features": plan.feature_names, "n_features": plan.n_features}
 
 
-def _scores(network: Network, X: Any) -> Any:
+def _scores(network: Model, X: Any) -> Any:
     return network.scores(X.T).T
 
 

@@ -91,7 +91,7 @@ def run(
                 stack.enter_context(output.folder())
         with job.together():
             job.check_alike(columns, SAME_COLUMNS)
-        with output.progress(federation.training.n_layers) as on_layer:
+        with output.progress(federation.training) as on_layer:
             outcome = train_with_ranks(
                 run,
                 hosts,

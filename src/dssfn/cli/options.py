@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from dssfn.config import AUTO
+from dssfn.errors import PlanError
 from dssfn.presets import PRESETS, resolve
 from dssfn.registry import SOLVERS
 
@@ -21,8 +23,12 @@ def option(help: str, panel: str | None = None, *names: str, **more: Any) -> Any
 
 
 Preset = Annotated[str, option(f"Settings to start from: {', '.join(PRESETS)}.", MODEL)]
-Layers = Annotated[int, option("L, hidden layers.", MODEL)]
-Width = Annotated[int, option("Random units per layer.", MODEL)]
+Layers = Annotated[
+    str | None, option("L, hidden layers: a number, or auto to find it.", MODEL)
+]
+Width = Annotated[
+    str | None, option("Random units per layer: a number, or auto.", MODEL)
+]
 Alpha = Annotated[
     float | None, option("Radius of the output matrix, in units of sqrt(2Q).", MODEL)
 ]
@@ -56,8 +62,8 @@ Json = Annotated[bool, option(_JSON, None, "--json")]
 def training_settings(
     preset: str,
     *,
-    layers: int,
-    width: int,
+    layers: str | None,
+    width: str | None,
     alpha: float | None,
     gain: float | None,
     standardize: bool | None,
@@ -70,8 +76,23 @@ def training_settings(
 ) -> dict[str, Any]:
     """Return the settings of a plan from options; those left open are the preset's."""
     given = {
-        "alpha": alpha, "gain": gain, "standardize": standardize, "bias": bias,
+        "n_layers": number_or_auto("--layers", layers),
+        "width": number_or_auto("--width", width),
+        "members": None, "alpha": alpha, "gain": gain,
+        "standardize": standardize, "bias": bias,
         "solver": solver, "consensus": consensus, "tol": tol,
     }  # fmt: skip
-    sizes = {"n_layers": layers, "width": width, "seed": seed}
-    return {**sizes, **others, **resolve(preset, given)}
+    return {"seed": seed, **others, **resolve(preset, given)}
+
+
+def number_or_auto(name: str, text: str | None) -> int | str | None:
+    """Return the number that an option has, or "auto"; None if it was left out.
+
+    >>> number_or_auto("--layers", "20"), number_or_auto("--layers", "auto")
+    (20, 'auto')
+    """
+    if text is None or text == AUTO:
+        return text
+    if not text.isdecimal():
+        raise PlanError(f"`{name}` must be a whole number or auto, got {text!r}.")
+    return int(text)

@@ -16,6 +16,7 @@ from dssfn.cli.display import (
 from dssfn.cli.outcome import show_lines
 from dssfn.cli.outfolder import out_folder, write_outcome
 from dssfn.cli.report import try_to_report
+from dssfn.config import Plan
 from dssfn.results import MODEL_FILE
 from dssfn.runs import OnLayer, Outcome
 
@@ -45,9 +46,9 @@ class Presentation:
             yield
 
     @contextmanager
-    def progress(self, n_layers: int) -> Iterator[OnLayer | None]:
+    def progress(self, plan: Plan) -> Iterator[OnLayer | None]:
         """Provide a callback that shows each finished layer, unless it is unwanted."""
-        with layer_progress(n_layers, quiet=self.quiet) as on_layer:
+        with layer_progress(plan, quiet=self.quiet) as on_layer:
             yield on_layer
 
     def write(self, outcome: Outcome) -> None:

@@ -70,8 +70,8 @@ def simulate(
         float, option("Bits per second of a link, for auto.", NETWORK)
     ] = 1e9,
     preset: Preset = "default",
-    layers: Layers = 20,
-    width: Width = 1000,
+    layers: Layers = None,
+    width: Width = None,
     alpha: Alpha = None,
     gain: Gain = None,
     standardize: Standardize = None,
@@ -147,7 +147,7 @@ def simulate(
         files = open_shards(shard or [], target, test=test, memory=budget)
         run = from_files(files, graph, settings, memory=budget)
     output = Presentation(out, as_json=json, quiet=quiet)
-    with output.folder(), output.progress(layers) as on_layer:
+    with output.folder(), output.progress(run.plan) as on_layer:
         outcome = execute(run, check_equivalence=check_equivalence, on_layer=on_layer)
         output.write(outcome)
     output.show(outcome)

@@ -12,7 +12,7 @@ from dssfn.hosting import Traffic
 from dssfn.lockstep import Workers
 from dssfn.network import CHUNK
 from dssfn.programs import Program
-from dssfn.scaling import agree_scaling
+from dssfn.scaling import Weighted, agree_scaling
 from dssfn.shard import Samples
 from dssfn.simulator import run_programs
 
@@ -71,10 +71,11 @@ def scaling_of(
         As in `average_together`.
     """
     programs = [
-        agree_scaling(partial(_inputs, shard), shard.n_samples) for shard in shards
+        agree_scaling(partial(_inputs, shard), shard.weight) for shard in shards
     ]
-    return average_together(programs, averaging, traffic)[0]
+    moments = average_together(programs, averaging, traffic)[0]
+    return moments.shift, moments.scale
 
 
-def _inputs(samples: Samples) -> Iterator[Array]:
-    return (rows.X for rows in samples.chunks(CHUNK))
+def _inputs(samples: Samples) -> Iterator[Weighted]:
+    return ((rows.X, rows.weights) for rows in samples.chunks(CHUNK))

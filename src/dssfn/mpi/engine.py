@@ -94,6 +94,7 @@ def _run_programs(
     programs = start_programs(
         run.shards,
         plan,
+        nodes=nodes,
         n_nodes=topology.n_nodes,
         memory=run.memory,
         n_threads=max(1, n_cores // len(nodes)),

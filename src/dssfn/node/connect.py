@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dssfn._typing import NodeId
 from dssfn.config import Plan
+from dssfn.ensemble import largest_found
 from dssfn.errors import PlanError
 from dssfn.federation import Federation
 from dssfn.network import random_digest
@@ -62,7 +63,7 @@ def connect(
         rules=Rules(
             run=int(federation.fingerprint()[:16], 16),
             largest=largest_letter(plan),
-            n_layers=plan.n_layers,
+            n_layers=plan.most_layers,
         ),
         members=frozenset(federation.names),
     )
@@ -78,8 +79,10 @@ def connect(
 
 def largest_letter(plan: Plan) -> int:
     """Return how many numbers the largest letter of a training has."""
+    if plan.finds_size:
+        return _checked(largest_found(plan))
     Q = plan.n_outputs
-    units = [plan.inputs_of(layer) for layer in range(plan.n_layers + 1)]
+    units = [plan.inputs_of(layer) for layer in range(plan.depth + 1)]
     whole_model = Q * sum(units) + 2 * plan.n_features
     # The nodes compare their models by their lowest and highest numbers.
     largest = max(
@@ -89,6 +92,10 @@ def largest_letter(plan: Plan) -> int:
         ),
         2 * whole_model,
     )
+    return _checked(largest)
+
+
+def _checked(largest: int) -> int:
     if largest > LARGEST_SIZE:
         raise PlanError(
             f"`width`: a message would have {largest} numbers, and gRPC carries "

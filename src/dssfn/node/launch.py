@@ -17,11 +17,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from dssfn._plain_text import printable
-from dssfn.config import bytes_of
+from dssfn.config import Plan, bytes_of
 from dssfn.cores import n_cores
 from dssfn.federation import Federation
 from dssfn.modelfile import save_network
-from dssfn.network import Network
 from dssfn.node.checkpoint import Checkpoints
 from dssfn.node.connect import connect
 from dssfn.node.farewell import farewell
@@ -49,6 +48,7 @@ from dssfn.results import (
 )
 from dssfn.shard import Samples
 from dssfn.summary import graph_of, settings_of
+from dssfn.training import Model
 
 CHECKPOINT_FILE, LOG_FILE = "checkpoint.dssfn", "node.log"
 
@@ -100,7 +100,7 @@ def launch(node: Path, *, fresh: bool = False) -> tuple[Path, Result]:
             memory=bytes_of(spec.memory) if spec.memory else None,
             n_threads=spec.threads or n_cores(),
             start_deadline=spec.start_deadline,
-            on_layer=lambda record: _tell(record, plan.n_layers),
+            on_layer=lambda record: _tell(record, plan),
         )
         stack.enter_context(farewell(training, node))
         stack.enter_context(metrics(training))
@@ -169,11 +169,11 @@ def _logging(path: Path) -> Iterator[None]:
         kept.close()
 
 
-def _tell(record: LayerRecord, n_layers: int) -> None:
+def _tell(record: LayerRecord, plan: Plan) -> None:
     log.info(
-        "layer %d/%d  cost %.5g  %.2f dB  train accuracy %.2f %%  averagings: %d",
+        "layer %d%s  cost %.5g  %.2f dB  train accuracy %.2f %%  averagings: %d",
         record.layer,
-        n_layers,
+        "" if plan.finds_size else f"/{plan.depth}",
         record.cost,
         record.train_error_db,
         100 * record.train_accuracy,
@@ -182,11 +182,11 @@ def _tell(record: LayerRecord, n_layers: int) -> None:
 
 
 def _finish(
-    network: Network, training: NodeTraining, name: str, out: Path, seconds: float
+    network: Model, training: NodeTraining, name: str, out: Path, seconds: float
 ) -> Result:
     save_network(network, out / MODEL_FILE, private=True)
     layers = [training.records[k] for k in sorted(training.records)]
-    last = training.records.get(network.plan.n_layers)
+    last = training.records.get(network.plan.depth)
     accounts = training.transport.accounts()
     result = Result(
         node=name,

@@ -109,7 +109,7 @@ def _examine_data(spec: NodeSpec, plan: Plan) -> Iterator[Finding]:
 def prepare_out(spec: NodeSpec, plan: Plan) -> Path:
     """Return the folder for model, log and checkpoint, with enough room in it."""
     folder = Path(spec.out)
-    units = sum(plan.inputs_of(layer) for layer in range(plan.n_layers + 1))
+    units = sum(plan.inputs_of(layer) for layer in range(plan.most_layers + 1))
     needed = 4 * 8 * (plan.n_outputs * units + 2 * plan.n_features) + 2**20
     make_writable(folder, "out", private=True)
     free = shutil.disk_usage(folder).free

@@ -20,7 +20,6 @@ from dssfn.consensus import Averaging
 from dssfn.driver import drive
 from dssfn.errors import NumericalError, PeerTimeout, Regroup
 from dssfn.federation import Federation
-from dssfn.network import Network
 from dssfn.node.agreement import Assembly
 from dssfn.node.checkpoint import Checkpoints
 from dssfn.planning import settle
@@ -28,7 +27,7 @@ from dssfn.progress import Progress
 from dssfn.records import LayerRecord
 from dssfn.shard import Samples
 from dssfn.topology import Topology
-from dssfn.training import is_complete, network_of, train_node
+from dssfn.training import Model, is_complete, model_of, train_node
 from dssfn.transports import WAIT_WHEN_GONE, ResilientTransport
 
 log = logging.getLogger("dssfn.node")
@@ -92,7 +91,7 @@ class NodeTraining:
     furthest: Progress | None = None  # the most layers that this node ever had
     records: dict[int, LayerRecord] = field(default_factory=dict)
 
-    def run(self) -> Network:
+    def run(self) -> Model:
         """Train, from the last checkpoint if there is one."""
         saved = self.checkpoints.load(self.plan)
         self.furthest, self.progress = saved.furthest, saved.latest
@@ -113,14 +112,14 @@ class NodeTraining:
                     raise
                 log.info("%s This node's model is complete.", exc)
                 assert self.furthest is not None
-                return network_of(self.plan, self.furthest)
+                return model_of(self.plan, self.furthest)
 
     @property
     def is_complete(self) -> bool:
         """Whether all layers are solved, or were before nodes went back together."""
         return is_complete(self.plan, self.furthest)
 
-    def _attempt(self) -> Network:
+    def _attempt(self) -> Model:
         """Train from the last common layer to the end."""
         all_nodes = Assembly(self.node, self.topology, self.transport)
         start = all_nodes.common_start(self.furthest, self.progress)
@@ -134,6 +133,7 @@ class NodeTraining:
             self.samples,
             self.plan,
             n_nodes=self.topology.n_nodes,
+            node=self.node,
             memory=self.memory,
             n_threads=self.n_threads,
             start=start,
@@ -153,7 +153,7 @@ class NodeTraining:
             raise NumericalError("Nodes have ended with different models.")
         if agreed is not self.progress:
             self._save(agreed)
-        return network_of(self.plan, self.progress)
+        return model_of(self.plan, self.progress)
 
     def _save(self, progress: Progress) -> None:
         self.progress = progress

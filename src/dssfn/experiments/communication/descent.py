@@ -64,11 +64,10 @@ def training_of(case: EtaCase, scheme: str, seed: int, data_dir: Path | None) ->
         "solver": COMPARED[scheme].solver,
         "consensus": COMPARED[scheme].consensus,
     }
-    settings = resolve("paper", chosen) | chosen
+    sizes = {"n_layers": case.n_layers, "width": case.width}
+    settings = resolve("paper", chosen | sizes) | chosen
     plan = make_plan(
         data,
-        n_layers=case.n_layers,
-        width=case.width,
         mu_input=mu_input,
         mu_hidden=mu_hidden,
         seed=seed,
@@ -241,7 +240,7 @@ def descent_of(case: EtaCase, seed: int, data_dir: Path | None) -> Descent:
         assert isinstance(shard, Shard)
         Y = inputs(plan, shard.X, shift, scale)
         shards.append((Y, shard.T.astype(case.precision)))
-    shape = Shape(len(Y), plan.n_units, plan.n_layers, plan.n_outputs)
+    shape = Shape(len(Y), plan.n_units, plan.depth, plan.n_outputs)
     return Descent(case, shape, shards, shape.initial(seed, case.precision))
 
 

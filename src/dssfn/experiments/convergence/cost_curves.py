@@ -17,13 +17,13 @@ from dssfn._typing import Array
 from dssfn.ball import project_ball
 from dssfn.experiments.trial import data_of, ring, settings_of, size_of
 from dssfn.features import Features
-from dssfn.network import Network
 from dssfn.problem import LayerShare
 from dssfn.programs import Message
 from dssfn.rows import Metrics
 from dssfn.runs import Run, divided, make_plan
 from dssfn.shard import Pooled
 from dssfn.simulator import simulate
+from dssfn.training import Model
 
 
 def curve_of(
@@ -67,7 +67,7 @@ def admm_curve(run: Run) -> Metrics:
     return {"averagings": list(range(1, len(costs) + 1)), "cost": costs}
 
 
-def costs_of(run: Run, network: Network, agreed: dict[int, list[Array]]) -> list[float]:
+def costs_of(run: Run, network: Model, agreed: dict[int, list[Array]]) -> list[float]:
     """Return sum_m ||T_m - Z Y_m||^2 of every Z, layer by layer, over all samples."""
     samples = Pooled(run.shards)
     costs: list[float] = []

@@ -66,7 +66,7 @@ _DIVIDED = {
 def lead(result: Result) -> str:
     """Return the training in two sentences."""
     settings = result.settings
-    network = f"one network of {plural(settings.n_layers, 'hidden layer')}"
+    network = f"one network of {plural(settings.depth, 'hidden layer')}"
     samples = "" if result.n_train is None else plural(result.n_train, "sample")
     if settings.n_nodes == 1:
         return f"One node trained {network} on {samples}."

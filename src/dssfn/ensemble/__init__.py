@@ -1,0 +1,21 @@
+"""Networks that find their own size: members that are validated against each other."""
+
+from __future__ import annotations
+
+from dssfn.ensemble.model import Ensemble
+from dssfn.ensemble.program import (
+    check_stages,
+    ensemble_of,
+    grow_ensemble,
+    is_complete,
+    largest_found,
+)
+
+__all__ = [
+    "Ensemble",
+    "check_stages",
+    "ensemble_of",
+    "grow_ensemble",
+    "is_complete",
+    "largest_found",
+]

@@ -1,0 +1,47 @@
+"""Probabilities from scores: softmax(slope * scores), the slope found by validation."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import logsumexp
+
+from dssfn._typing import Array
+
+SLOPES: Array = np.logspace(-0.5, 2.0, 51)
+
+
+def slope_losses(S: Array, T: Array, weights: Array | None) -> Array:
+    """Return the log loss of samples with scores S and classes T (Q, J), by slope."""
+    right = (S * T).sum(axis=0)
+    losses = []
+    for slope in SLOPES:
+        loss = logsumexp(slope * (S - right), axis=0)
+        losses.append(loss.sum() if weights is None else loss @ weights)
+    return np.array(losses)
+
+
+def best_slope(losses: Array) -> float:
+    """Return the slope of the lowest loss, between the steps of the grid.
+
+    A parabola through the lowest loss and its neighbours gives the place.
+    """
+    k = int(np.argmin(losses))
+    if not 0 < k < len(losses) - 1:
+        return float(SLOPES[k])
+    left, here, right = losses[k - 1 : k + 2]
+    bend = left - 2 * here + right
+    offset = 0.5 * (left - right) / bend if bend > 0 else 0.0
+    step = np.log(SLOPES[1] / SLOPES[0])
+    return float(SLOPES[k] * np.exp(np.clip(offset, -0.5, 0.5) * step))
+
+
+def softmax(scores: Array, slope: float) -> Array:
+    """Return probabilities of shape (J, Q) for scores of that shape.
+
+    >>> softmax(np.array([[1.0, 1.0]]), slope=3.0)
+    array([[0.5, 0.5]])
+    """
+    scaled = slope * (scores - scores.max(axis=1, keepdims=True))
+    powers = np.exp(scaled)
+    probabilities: Array = powers / powers.sum(axis=1, keepdims=True)
+    return probabilities

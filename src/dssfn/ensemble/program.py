@@ -1,0 +1,508 @@
+"""The program of a node whose network finds its own size.
+
+How this works. A layer takes two averagings: one of the members' sums over their
+training samples, by which every node solves the layer for all ridges, and one of the
+errors on validation samples for each of them, by which every node takes the same ridge.
+The input scale is chosen at layer 1, and the width there too, by growing it while the
+validation error falls; a wider layer sends its new sums only. The depth is that of the
+lowest validation error. Every choice is a function of agreed numbers.
+
+`size = "ssfn"` is the same with one member, no validation samples, and training errors,
+which follow from the sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+
+from dssfn._typing import Array, NodeId
+from dssfn.config import AUTO, Plan
+from dssfn.ensemble.basis import BasedSamples, Basis, agree_basis
+from dssfn.ensemble.calibrate import SLOPES, best_slope, slope_losses
+from dssfn.ensemble.choices import Rules, choose, rules_of, scale_factors
+from dssfn.ensemble.folds import Folds, folds_of
+from dssfn.ensemble.model import Ensemble
+from dssfn.ensemble.ridge import message_size
+from dssfn.ensemble.solve import (
+    Solved,
+    moments_of,
+    solve_hidden,
+    solve_linear,
+    training_cost,
+)
+from dssfn.ensemble.track import Track
+from dssfn.ensemble.units import CONSTANT, n_features_of
+from dssfn.programs import INPUTS, NO_RIDER, Agreed, Message, Program, run_about
+from dssfn.progress import Progress, Stage
+from dssfn.records import LayerRecord, decibel, record_of, share
+from dssfn.shard import Samples
+
+OnProgress = Callable[[Progress], None]
+OnLayer = Callable[[LayerRecord], None]
+
+
+def grow_ensemble(
+    samples: Samples,
+    plan: Plan,
+    *,
+    n_nodes: int,
+    node: NodeId = 0,
+    memory: int | None = None,
+    n_threads: int = 1,
+    start: Progress | None = None,
+    on_progress: OnProgress | None = None,
+    on_layer: OnLayer | None = None,
+) -> Program[Ensemble]:
+    """Grow members layer by layer on one node's samples, and find their size.
+
+    Parameters are those of `dssfn.training.train_node`.
+    """
+    if start is None:
+        program = agree_basis(samples, plan, n_nodes)
+        basis, _, before = yield from run_about(INPUTS, program)
+        progress = Progress((), (), before)
+    else:
+        basis, progress = Basis.from_stage(start.stages[0]), start
+    with ExitStack() as stack:
+        growth = _Growth(
+            plan=plan,
+            basis=basis,
+            n_nodes=n_nodes,
+            tracks=[
+                stack.enter_context(closing(track))
+                for track in _tracks(samples, plan, basis, node, memory, n_threads)
+            ],
+            progress=progress,
+            on_progress=on_progress,
+            on_layer=on_layer,
+        )
+        growth.replay()
+        yield from growth.run()
+    return ensemble_of(plan, growth.progress)
+
+
+def _tracks(
+    samples: Samples,
+    plan: Plan,
+    basis: Basis,
+    node: NodeId,
+    memory: int | None,
+    n_threads: int,
+) -> Iterator[Track]:
+    """Yield a track for every scale of the inputs that is tried."""
+    K = basis.n_members
+    n_folds = plan.replace(members=K).n_folds if K > 1 else 1
+    fold_of = partial(folds_of, n_folds=n_folds, seed=plan.seed)
+    if K == 1:
+        fold_of = partial(_one_fold, fold=K)  # nobody leaves a sample out
+    elif plan.folds == "nodes":
+        fold_of = partial(_one_fold, fold=node % K)
+    for factors in scales_of(plan, basis):
+        yield Track(
+            BasedSamples(samples, basis),
+            plan,
+            basis.shift,
+            basis.scale / factors,
+            n_members=K,
+            fold_of=fold_of,
+            keep=_fits(plan, K, samples.n_samples, memory),
+            n_threads=n_threads,
+        )
+
+
+def scales_of(plan: Plan, basis: Basis) -> list[Array]:
+    """Return what standardised inputs are multiplied by, for every scale to try.
+
+    Of two that validate alike, the last is taken.
+    """
+    columns = np.ones(plan.n_features)
+    if not plan.standardize or plan.scale == "columns":
+        return [columns]
+    common = scale_factors(basis.scale, basis.constant.astype(bool))
+    if plan.scale == AUTO and plan.size == AUTO:
+        return [common, columns]
+    return [columns] if plan.scale == AUTO else [common]
+
+
+def _one_fold(X: Array, fold: int) -> Folds:
+    return np.full(X.shape[1], fold, dtype=np.intp)
+
+
+def _fits(plan: Plan, n_members: int, n_samples: int, memory: int | None) -> bool:
+    """Return whether a node's chunks fit into half of its memory."""
+    units = plan.most_width + 3 * plan.n_outputs + plan.n_features
+    return memory is None or 2 * 8 * n_members * units * n_samples < memory / 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """A layer of one track, solved for all ridges, one of which was chosen.
+
+    Parameters
+    ----------
+    solved : Solved
+        The sums and all solutions.
+    choice : int
+        The number of the ridge.
+    error, correct : float
+        Squared error and correct answers on validation samples, of all nodes.
+    """
+
+    solved: Solved
+    choice: int
+    error: float
+    correct: float
+
+    @property
+    def outputs(self) -> list[Array]:
+        return [path[self.choice] for path in self.solved.paths]
+
+
+@dataclass(slots=True)
+class _Growth:
+    """A training under way on one node. Every layer is a stage of its progress.
+
+    Parameters
+    ----------
+    plan, n_nodes, on_progress, on_layer
+        As in `grow_ensemble`.
+    basis : Basis
+        What was agreed on before the first layer.
+    tracks : list of Track
+        One for every scale of the inputs, until one is picked.
+    progress : Progress
+        The layers that are solved.
+    """
+
+    plan: Plan
+    basis: Basis
+    n_nodes: int
+    tracks: list[Track]
+    progress: Progress
+    on_progress: OnProgress | None
+    on_layer: OnLayer | None
+    rules: Rules = field(init=False)
+    n_steps: int = 0  # averagings of this stage
+    cost: float = 0.0  # mean over the nodes, before the layer that is being solved
+
+    def __post_init__(self) -> None:
+        self.rules = rules_of(self.plan)
+
+    def run(self) -> Program[None]:
+        """Go on from the progress to the end."""
+        if not self.progress.stages:
+            yield from self._linear_layer()
+        while not self.rules.is_deep_enough(errors_of(self.progress)):
+            yield from self._hidden_layer(len(self.progress.stages))
+        if not is_complete(self.progress):
+            yield from self._calibration()
+
+    def replay(self) -> None:
+        """Bring the tracks to where the progress is."""
+        for layer, stage in enumerate(hidden_stages(self.progress)):
+            if layer > 0:
+                self._begin(layer)
+                for track in self.tracks:
+                    track.widen(layer, self._centres, _width_of(stage))
+            self._advance(layer, stage)
+
+    def _linear_layer(self) -> Program[None]:
+        """Solve layer 0 for every scale of the inputs."""
+        plan, K = self.plan, self.basis.n_members
+        Q, n = plan.n_outputs, n_features_of(0, plan.n_features, plan.n_outputs, 0)
+        size = (K + 1) * message_size(Q, 0, n)
+        request = Message((size,), self.tracks[0].fill_linear)
+        mean, before = yield from self._average(0, request, self._rider())
+        first, *_ = scales = scales_of(plan, self.basis)
+        factors = tuple(tuple((one / first).tolist()) for one in scales)
+        arguments = (mean, K, (Q, n), factors, self.rules.ridges)
+        solved = yield Agreed(solve_linear, arguments)
+        tried = yield from self._judge(0, self.tracks, solved, before)
+        stage = {
+            **self.basis.stage(),
+            "O": np.stack([np.stack(one.outputs) for one in tried]),
+            "centres": solved[0].levels(),
+            "validation": np.stack([self._validation(one) for one in tried]),
+        }
+        if self.rules.most_layers == 0:
+            stage["picked"] = _pick(tried)
+        self._finish(0, stage)
+
+    def _hidden_layer(self, layer: int) -> Program[None]:
+        """Solve a hidden layer, and find its width if that is open."""
+        self._begin(layer)
+        width, *wider = self.rules.widths(layer, _widths_of(self.progress))
+        every, before = yield from self._solve(layer, width, None)
+        picked = _pick(every)
+        if layer == 1:
+            self._tell(0, before[int(picked[0])])
+            self._keep_track(int(picked[0]))
+        else:
+            self._tell(layer - 1, before[0])
+        tried = every[int(picked[0])]
+        for width in wider:
+            (next_one,), _ = yield from self._solve(layer, width, tried.solved)
+            if not self.rules.is_worth_it(tried.error, next_one.error):
+                self.tracks[0].narrow(_width(tried.outputs[0]))
+                break
+            tried = next_one
+        means, deviations = yield Agreed(moments_of, (tried.solved, tried.choice))
+        means = means.copy()
+        means[:, -self.plan.n_outputs :] += self._centres
+        stage = {
+            "O": np.stack(tried.outputs),
+            "means": means,
+            "deviations": deviations,
+            "validation": self._validation(tried)[None],
+        }
+        self._finish(layer, stage | ({"picked": picked} if layer == 1 else {}))
+
+    def _solve(
+        self, layer: int, width: int, old: Solved | None
+    ) -> Program[tuple[list[_Tried], Array]]:
+        """Solve a layer of some width on every track.
+
+        Returns the solutions and the tallies of the layer before.
+        """
+        plan, K, tracks = self.plan, self.basis.n_members, self.tracks
+        Q, n = plan.n_outputs, n_features_of(layer, 0, plan.n_outputs, width)
+        first = len(old.sums[0].upper) if old else 0
+        for track in tracks:
+            track.widen(layer, self._centres, width)
+
+        def fill(into: Array) -> None:
+            for track, part in zip(tracks, np.split(into, len(tracks)), strict=True):
+                track.fill_hidden(part, first, n)
+
+        request = Message((len(tracks) * K * message_size(Q, first, n),), fill)
+        rider = NO_RIDER if old else self._rider()
+        mean, before = yield from self._average(layer, request, rider)
+        solved = []
+        for part in np.split(mean, len(tracks)):
+            arguments = (part, K, Q, (first, n), old, self.rules.ridges)
+            solved.append((yield Agreed(solve_hidden, arguments)))
+        tried = yield from self._judge(layer, tracks, solved, before)
+        return tried, before
+
+    def _judge(
+        self,
+        layer: int,
+        tracks: Sequence[Track],
+        solved: Sequence[Solved],
+        before: Array,
+    ) -> Program[list[_Tried]]:
+        """Choose the ridge on every track, by its error on validation samples."""
+        if self.basis.n_members == 1:
+            if before.size:
+                self.cost = float(before[0, 0])
+            (one,) = solved
+            return [_Tried(one, 0, self.n_nodes * training_cost(one, self.cost), 0.0)]
+        mine = [
+            track.validation(one.paths)
+            for track, one in zip(tracks, solved, strict=True)
+        ]
+        mean, _ = yield from self._average(layer, Message.of(np.stack(mine)))
+        tried = []
+        for one, sums in zip(solved, self.n_nodes * mean, strict=True):
+            choice = choose(sums[:, 0])
+            tried.append(_Tried(one, choice, *sums[choice].tolist()))
+        return tried
+
+    def _calibration(self) -> Program[None]:
+        """Find how steep the probabilities are, and tell of the last layer."""
+        (track,) = self.tracks
+        layer = len(self.progress.stages) - 1
+        losses = np.zeros(len(SLOPES))
+        if not self.plan.is_regression:
+            for S, T, weights in track.best():
+                losses += slope_losses(S, T, weights)
+        request = Message.of(losses)
+        mean, before = yield from self._average(layer, request, self._rider())
+        self._tell(layer, before[0])
+        self._finish(layer + 1, {"slope": np.array([best_slope(mean)])})
+
+    def _average(
+        self, layer: int, request: Message, rider: Array = NO_RIDER
+    ) -> Program[tuple[Array, Array]]:
+        """Return the mean of a message, and those of the tallies that ride along."""
+        self.n_steps += 1
+        mean = yield request.about(layer, rider)
+        whole = mean.ravel()
+        values = whole[: request.size].reshape(request.shape)
+        return values, whole[request.size :].reshape(-1, TALLY)
+
+    def _begin(self, layer: int) -> None:
+        """Bring the tracks from one layer to the inputs of the next."""
+        before = self.progress.stages[layer - 1]
+        for track in self.tracks:
+            if layer == 1:
+                track.begin_first()
+            else:
+                track.begin_next(before["means"], before["deviations"])
+
+    def _finish(self, layer: int, stage: Stage) -> None:
+        """Take a stage as solved."""
+        self.progress = self.progress.then(stage, self.n_steps)
+        self.n_steps = 0
+        if self.on_progress:
+            self.on_progress(self.progress)
+        if "O" in stage:
+            self._advance(layer, stage)
+
+    def _advance(self, layer: int, stage: Stage) -> None:
+        """Let all samples pass through a solved layer."""
+        if "picked" in stage and len(self.tracks) > 1:
+            self._keep_track(int(stage["picked"][0]))
+        outputs = stage["O"] if layer == 0 else stage["O"][None]
+        errors = errors_of(self.progress)[: layer + 1]
+        for track, O in zip(self.tracks, outputs, strict=True):
+            track.drop_inputs()
+            track.advance(O)
+            if self.rules.depth(errors) == layer:
+                track.keep_best()
+
+    def _keep_track(self, picked: int) -> None:
+        for number, track in enumerate(self.tracks):
+            if number != picked:
+                track.close()
+        self.tracks = [self.tracks[picked]]
+
+    @property
+    def _centres(self) -> Array:
+        return self.progress.stages[0]["centres"]
+
+    def _rider(self) -> Array:
+        return np.concatenate([track.tally() for track in self.tracks])
+
+    def _validation(self, tried: _Tried) -> Array:
+        return np.array([tried.error, tried.correct, float(tried.choice)])
+
+    def _tell(self, layer: int, tally: Array) -> None:
+        """Make the record of a layer known."""
+        if not self.on_layer:
+            return
+        totals = self.n_nodes * tally
+        stage = hidden_stages(self.progress)[layer]
+        error, correct, choice = stage["validation"][_picked(self.progress, layer)]
+        ridge = self.rules.ridges[int(choice)]
+        validated = self.basis.n_members > 1
+        found = {
+            "width": _width_of(stage) if layer else None,
+            "ridge": ridge if np.isfinite(ridge) else None,
+            "validation_error_db": decibel(error, totals[1]) if validated else None,
+            "validation_accuracy": share(correct, totals[3]) if validated else None,
+        }
+        n_averagings = self.progress.iterations[layer]
+        self.on_layer(record_of(layer, totals, n_averagings, **found))
+
+
+TALLY = 4  # numbers that describe the scores of a layer
+
+
+def hidden_stages(progress: Progress) -> list[Stage]:
+    """Return the stages that solved a layer."""
+    return [stage for stage in progress.stages if "O" in stage]
+
+
+def errors_of(progress: Progress) -> list[float]:
+    """Return the validation error of every layer; for one member, that of training."""
+    return [
+        float(stage["validation"][_picked(progress, layer), 0])
+        for layer, stage in enumerate(hidden_stages(progress))
+    ]
+
+
+def is_complete(progress: Progress | None) -> bool:
+    """Return whether nothing is left to be found."""
+    return progress is not None and "slope" in progress.stages[-1]
+
+
+def ensemble_of(plan: Plan, progress: Progress) -> Ensemble:
+    """Return the model of a finished training, as deep as validation has it."""
+    first = progress.stages[0]
+    basis, picked = Basis.from_stage(first), _picked(progress, 0)
+    scales = scales_of(plan, basis)
+    depth = rules_of(plan).depth(errors_of(progress))
+    layers = hidden_stages(progress)[: depth + 1]
+    is_common = plan.scale == "common" or (len(scales) > 1 and picked == 0)
+    found = plan.replace(
+        n_layers=depth,
+        width=max(map(_width_of, hidden_stages(progress)[1:]), default=1),
+        members=basis.n_members,
+        scale="common" if is_common else "columns",
+    )
+    return Ensemble(
+        plan=found,
+        outputs=(first["O"][picked], *(stage["O"] for stage in layers[1:])),
+        centres=first["centres"],
+        means=tuple(stage["means"] for stage in layers[1:-1]),
+        deviations=tuple(stage["deviations"] for stage in layers[1:-1]),
+        shift=basis.shift,
+        scale=basis.scale / scales[picked],
+        target_shift=basis.target_shift,
+        target_scale=basis.target_scale,
+        slope=float(progress.stages[-1]["slope"][0]),
+    )
+
+
+def _picked(progress: Progress, layer: int) -> int:
+    """Return the number of the scale that was picked, among those of a layer.
+
+    Before that, it is the better one so far.
+    """
+    if layer > 0:
+        return 0
+    for stage in progress.stages[:2]:
+        if "picked" in stage:
+            return int(stage["picked"][0])
+    return choose(progress.stages[0]["validation"][:, 0])
+
+
+def _pick(tried: Sequence[_Tried]) -> Array:
+    return np.array([float(choose(np.array([one.error for one in tried])))])
+
+
+def _width(O: Array) -> int:
+    Q, n = O.shape[-2:]
+    return int(n) - CONSTANT - 2 * int(Q)
+
+
+def _width_of(stage: Stage) -> int:
+    return _width(stage["O"])
+
+
+def _widths_of(progress: Progress) -> list[int]:
+    return [_width_of(stage) for stage in hidden_stages(progress)[1:]]
+
+
+def check_stages(plan: Plan, progress: Progress) -> None:
+    """Refuse stages that no training with this plan has, with a ValueError."""
+    layers, Q = hidden_stages(progress), plan.n_outputs
+    if not layers or "centres" not in layers[0]:
+        raise ValueError("it has no first layer")
+    if len(layers) > plan.most_layers + 1 or len(progress.stages) > len(layers) + 1:
+        raise ValueError(f"it has {len(layers)} layers")
+    K = len(layers[0]["centres"])
+    for stage in layers:
+        if stage["O"].shape[-3:-1] != (K, Q):
+            raise ValueError("its matrices are not those of the plan")
+
+
+def largest_found(plan: Plan) -> int:
+    """Return how many numbers the largest letter of a training can have.
+
+    It is a layer's sums for two scales, or the whole model, of which nodes compare the
+    lowest and the highest numbers.
+    """
+    Q, P, K = plan.n_outputs, plan.n_features, plan.most_members
+    n = n_features_of(1, P, Q, plan.most_width)
+    n_linear = n_features_of(0, P, Q, 0)
+    sums = max(2 * K * message_size(Q, 0, n), (K + 1) * message_size(Q, 0, n_linear))
+    per_layer = K * (Q * n + 2 * n + 8)
+    stages = 2 * K * Q * n_linear + (plan.most_layers + 1) * per_layer + 3 * P + 6 * Q
+    return max(sums, 2 * stages) + 4 * TALLY

@@ -1,0 +1,155 @@
+"""What every node computes from agreed sums: the solutions of a layer, for all members.
+
+Members are independent, so they are solved side by side on all cores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from dssfn._typing import Array
+from dssfn.cores import n_cores
+from dssfn.ensemble.ridge import Sums, next_moments, ridge_path
+from dssfn.ensemble.units import CONSTANT
+
+Result = TypeVar("Result")
+
+LARGE = 64  # features, from which on a second thread is worth starting
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solved:
+    """A layer, solved for all ridges.
+
+    Parameters
+    ----------
+    sums : tuple of Sums
+        The sums of every member.
+    paths : tuple of arrays of shape (n_ridges, Q, n)
+        The output matrices of every member, by ridge.
+    """
+
+    sums: tuple[Sums, ...]
+    paths: tuple[Array, ...]
+
+    def levels(self) -> Array:
+        """Return what the constant alone would predict, (K, Q)."""
+        return np.stack([sums.level[:, 0] for sums in self.sums])
+
+
+def solve_linear(
+    mean: Array,
+    n_members: int,
+    shape: tuple[int, int],
+    scales: tuple[tuple[float, ...], ...],
+    ridges: tuple[float, ...],
+) -> tuple[Solved, ...]:
+    """Solve layer 0 for every scale of the inputs.
+
+    Parameters
+    ----------
+    mean : array
+        The sums by fold, the last of which may be one that no member leaves out.
+    n_members : int
+        The number of members, K.
+    shape : tuple of int
+        Q and the number of features.
+    scales : tuple of tuples
+        What the inputs are multiplied by.
+    ridges : tuple of float
+        The ridges.
+    """
+    Q, n = shape
+    groups = [
+        Sums.from_message(part, Q, 0, n) for part in mean.reshape(n_members + 1, -1)
+    ]
+    total = Sums(
+        sum((one.upper for one in groups), np.zeros((n, n))),
+        sum((one.C for one in groups), np.zeros((Q, n))),
+    )
+    members = [total.without(groups[k]) for k in range(n_members)]
+    found = []
+    for scale in scales:
+        factors = np.concatenate([np.ones(CONSTANT), scale])
+        found.append(_solve([one.scaled(factors) for one in members], ridges))
+    return tuple(found)
+
+
+def solve_hidden(
+    mean: Array,
+    n_members: int,
+    n_outputs: int,
+    border: tuple[int, int],
+    old: Solved | None,
+    ridges: tuple[float, ...],
+) -> Solved:
+    """Solve a hidden layer; with `old`, the message has new rows of wider sums.
+
+    Parameters
+    ----------
+    mean : array
+        The sums by member.
+    n_members, n_outputs : int
+        K and Q.
+    border : tuple of int
+        The first of the features that the message is about, and the end.
+    old : Solved, optional
+        The layer before it was made wider.
+    ridges : tuple of float
+        The ridges.
+    """
+    parts = mean.reshape(n_members, -1)
+    before = old.sums if old else (None,) * n_members
+    sums = [
+        Sums.from_message(part, n_outputs, *border, narrow)
+        for part, narrow in zip(parts, before, strict=True)
+    ]
+    return _solve(sums, ridges)
+
+
+def moments_of(solved: Solved, choice: int) -> tuple[Array, Array]:
+    """Return means and deviations of units and scores of all members, (K, width + Q).
+
+    The means of the scores are counted from the members' centres.
+    """
+    moments = [
+        next_moments(sums, path[choice])
+        for sums, path in zip(solved.sums, solved.paths, strict=True)
+    ]
+    means, deviations = zip(*moments, strict=True)
+    return np.stack(means), np.stack(deviations)
+
+
+def training_cost(solved: Solved, cost_before: float) -> float:
+    """Return the squared error on the training samples of one member.
+
+    It is that of the layer before, less what O takes off, in units of the sums.
+    """
+    (sums,), (path,) = solved.sums, solved.paths
+    O, H = path[0], sums.whole()
+    return float(cost_before - 2 * np.sum(O * sums.C) + np.sum(O @ H * O))
+
+
+def _solve(sums: list[Sums], ridges: tuple[float, ...]) -> Solved:
+    solve = _side_by_side(len(sums[0].upper))
+    paths = solve(lambda one: ridge_path(one, np.array(ridges)), sums)
+    return Solved(tuple(sums), tuple(paths))
+
+
+def _side_by_side(
+    n: int,
+) -> Callable[[Callable[[Sums], Array], Iterable[Sums]], Iterable[Array]]:
+    """Return a `map` that uses all cores where matrices are large enough."""
+    if n < LARGE or n_cores() == 1:
+        return map
+
+    def run(function: Callable[[Sums], Array], many: Iterable[Sums]) -> list[Array]:
+        with ThreadPoolExecutor(n_cores()) as pool:
+            return list(pool.map(function, many))
+
+    return run
