@@ -219,9 +219,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """Refuse settings that need validation samples, which one network has not."""
         if self._open_sizes:
             raise PlanError(
-                f"`{self._open_sizes[0]}` must be a number with `members = 1`, which leaves no "
-                'samples out to find it by, got "auto". Give more members, a number, '
-                'or `size = "ssfn"`.'
+                f"`{self._open_sizes[0]}` must be a number with `members = 1`, which "
+                'leaves no samples out to find it by, got "auto". Give more members, a '
+                'number, or `size = "ssfn"`.'
             )
         for name, only in (("ridge", AUTO), ("folds", "rows")):
             if getattr(self, name) != only:
@@ -302,7 +302,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     @property
     def _open_sizes(self) -> list[str]:
-        """The sizes that are not given; a network without hidden layers has no width."""
+        """The sizes that are not given; without hidden layers there is no width."""
         sizes = ["n_layers"] if self.n_layers == 0 else ["n_layers", "width"]
         return [name for name in sizes if getattr(self, name) == AUTO]
 

@@ -13,6 +13,25 @@ NOISE = 1e-6  # of a count that was found by gossip
 
 
 @dataclass(frozen=True, slots=True)
+class Tried:
+    """A scale of the inputs and a width that were tried, and the error they gave.
+
+    Parameters
+    ----------
+    scale : str
+        "columns" or "common".
+    width : int
+        The number of random units.
+    error_db : float
+        The error on validation samples; for SSFN's rule, that of training.
+    """
+
+    scale: str
+    width: int
+    error_db: float
+
+
+@dataclass(frozen=True, slots=True)
 class LayerRecord:
     """The state of the whole network after one layer, as far as averages are exact.
 
@@ -33,6 +52,8 @@ class LayerRecord:
         Gram matrix (None: the layer before is kept), as validation chose them.
     validation_error_db, validation_accuracy : float, optional
         The same metrics for samples that a member was not trained on.
+    tried : tuple of Tried
+        What was tried in this layer, if there was a choice of scale or width.
     """
 
     layer: int
@@ -44,6 +65,7 @@ class LayerRecord:
     ridge: float | None = None
     validation_error_db: float | None = None
     validation_accuracy: float | None = None
+    tried: tuple[Tried, ...] = ()
 
 
 def record_of(layer: int, totals: Array, iterations: int, **found: Any) -> LayerRecord:

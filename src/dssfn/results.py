@@ -36,6 +36,14 @@ class _Part(
     """A part of `result.json`: unknown keys are refused, unknown values left out."""
 
 
+class Tried(_Part, frozen=True, kw_only=True):
+    """A scale of the inputs and a width that were tried; see `dssfn.records.Tried`."""
+
+    scale: str
+    width: Count
+    error_db: float
+
+
 class Layer(_Part, frozen=True, kw_only=True):
     """The network's metrics after one layer.
 
@@ -51,7 +59,7 @@ class Layer(_Part, frozen=True, kw_only=True):
         Accuracy on the test samples; None if there are none.
     rounds, bytes_total : int, optional
         Traffic of the layer over all links; a node does not know it.
-    width, ridge, validation_error_db, validation_accuracy : optional
+    width, ridge, validation_error_db, validation_accuracy, tried : optional
         The choices of a network that finds its own size, and what they are based on;
         see `LayerRecord`.
     """
@@ -68,6 +76,7 @@ class Layer(_Part, frozen=True, kw_only=True):
     ridge: float | None = None
     validation_error_db: float | None = None
     validation_accuracy: Share | None = None
+    tried: tuple[Tried, ...] = ()
 
 
 class Sent(_Part, frozen=True, kw_only=True):

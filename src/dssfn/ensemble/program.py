@@ -39,7 +39,7 @@ from dssfn.ensemble.track import Track
 from dssfn.ensemble.units import CONSTANT, n_features_of
 from dssfn.programs import INPUTS, NO_RIDER, Agreed, Message, Program, run_about
 from dssfn.progress import Progress, Stage
-from dssfn.records import LayerRecord, decibel, record_of, share
+from dssfn.records import LayerRecord, Tried, decibel, record_of, share
 from dssfn.shard import Samples
 
 OnProgress = Callable[[Progress], None]
@@ -120,13 +120,17 @@ def scales_of(plan: Plan, basis: Basis) -> list[Array]:
 
     Of two that validate alike, the last is taken.
     """
-    columns = np.ones(plan.n_features)
-    if not plan.standardize or plan.scale == "columns":
-        return [columns]
     common = scale_factors(basis.scale, basis.constant.astype(bool))
-    if plan.scale == AUTO and plan.size == AUTO:
-        return [common, columns]
-    return [columns] if plan.scale == AUTO else [common]
+    factors = {"columns": np.ones(plan.n_features), "common": common}
+    return [factors[name] for name in scale_names(plan)]
+
+
+def scale_names(plan: Plan) -> list[str]:
+    """Return the names of the scales to try, in the order of `scales_of`."""
+    if plan.scale != AUTO and plan.standardize:
+        return [plan.scale]
+    is_open = plan.standardize and plan.size == AUTO
+    return ["common", "columns"] if is_open else ["columns"]
 
 
 def _one_fold(X: Array, fold: int) -> Folds:
@@ -245,8 +249,10 @@ class _Growth:
         else:
             self._tell(layer - 1, before[0])
         tried = every[int(picked[0])]
+        tries = [(number, width, one.error) for number, one in enumerate(every)]
         for width in wider:
             (next_one,), _ = yield from self._solve(layer, width, tried.solved)
+            tries.append((int(picked[0]), width, next_one.error))
             if not self.rules.is_worth_it(tried.error, next_one.error):
                 self.tracks[0].narrow(_width(tried.outputs[0]))
                 break
@@ -259,6 +265,7 @@ class _Growth:
             "means": means,
             "deviations": deviations,
             "validation": self._validation(tried)[None],
+            "tries": np.array(tries, dtype=float),
         }
         self._finish(layer, stage | ({"picked": picked} if layer == 1 else {}))
 
@@ -396,9 +403,19 @@ class _Growth:
             "ridge": ridge if np.isfinite(ridge) else None,
             "validation_error_db": decibel(error, totals[1]) if validated else None,
             "validation_accuracy": share(correct, totals[3]) if validated else None,
+            "tried": self._tried(stage, float(totals[1])),
         }
         n_averagings = self.progress.iterations[layer]
         self.on_layer(record_of(layer, totals, n_averagings, **found))
+
+    def _tried(self, stage: Stage, of: float) -> tuple[Tried, ...]:
+        """Return what was tried in a layer, if there was a choice."""
+        tries = stage.get("tries", np.empty((0, 3)))
+        names = scale_names(self.plan)
+        return tuple(
+            Tried(names[int(number)], int(width), decibel(error, of))
+            for number, width, error in (tries if len(tries) > 1 else ())
+        )
 
 
 TALLY = 4  # numbers that describe the scores of a layer
@@ -429,12 +446,11 @@ def ensemble_of(plan: Plan, progress: Progress) -> Ensemble:
     scales = scales_of(plan, basis)
     depth = rules_of(plan).depth(errors_of(progress))
     layers = hidden_stages(progress)[: depth + 1]
-    is_common = plan.scale == "common" or (len(scales) > 1 and picked == 0)
     found = plan.replace(
         n_layers=depth,
         width=max(map(_width_of, hidden_stages(progress)[1:]), default=1),
         members=basis.n_members,
-        scale="common" if is_common else "columns",
+        scale=scale_names(plan)[picked],
     )
     return Ensemble(
         plan=found,
