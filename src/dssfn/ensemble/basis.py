@@ -27,6 +27,8 @@ class Basis:
 
     Parameters
     ----------
+    weight : float
+        The weight of all samples: their number, unless they are weighted.
     n_members : int
         The number of members, K.
     shift, scale : arrays of shape (P,)
@@ -39,6 +41,7 @@ class Basis:
         What the weights of each class's samples are multiplied by.
     """
 
+    weight: float
     n_members: int
     shift: Array
     scale: Array
@@ -50,6 +53,7 @@ class Basis:
     def stage(self) -> dict[str, Array]:
         """Return the numbers as arrays of a stage."""
         return {
+            "weight": np.array([self.weight]),
             "members": np.array([float(self.n_members)]),
             "shift": self.shift,
             "scale": self.scale,
@@ -63,6 +67,7 @@ class Basis:
     def from_stage(cls, stage: Stage) -> Basis:
         """Return the basis that a stage holds."""
         return cls(
+            weight=float(stage["weight"][0]),
             n_members=int(stage["members"][0]),
             shift=stage["shift"],
             scale=stage["scale"],
@@ -90,6 +95,7 @@ def agree_basis(samples: Samples, plan: Plan, n_nodes: int) -> Program[Basis]:
     if plan.is_regression:
         target_shift, target_scale = moments.shift[P:], moments.scale[P:]
     return Basis(
+        weight=weight,
         n_members=_n_members(plan, weight, n_nodes),
         shift=shift,
         scale=scale,

@@ -20,10 +20,12 @@ from dssfn.records import decibel
 
 # In units of the mean eigenvalue of a layer's scatter. Infinity keeps the layer before.
 RIDGES = (*np.logspace(-6, 2, 13).tolist(), math.inf)
-WIDTHS = (100, 200, 400, 800, MOST_WIDTH)
-PATIENCE = 2  # layers without a fall of the validation error
-FALL = 1e-4  # the least relative fall that counts as one
-WIDER = 0.15  # the least relative fall by which twice the width is worth its cost
+# A layer starts with 200 units, or more if there are 40 samples for each of them. It is
+# doubled while that lowers the error of layer 1 by a twentieth and leaves 9 samples
+# for each unit. Less is made up for by depth.
+NARROWEST, START_SAMPLES, SAMPLES, WIDER = 200, 40, 9, 0.05
+PATIENCE = 2  # layers that must lower the validation error together
+FALL = 1e-2  # by this share of it
 TIE = 1e-9  # relative difference of errors that rounding may make
 
 # SSFN's own rule: units are added by 50 while the error falls by 0.005 dB, and layers
@@ -63,13 +65,11 @@ class ValidationRules:
     ridges: tuple[float, ...]
     most_layers: int
     depth_is_open: bool
-    given_width: int | None
+    first_widths: tuple[int, ...]
 
     def widths(self, layer: int, before: Sequence[int]) -> list[int]:
         """Return several widths for layer 1; the others are as wide as that."""
-        if self.given_width is not None:
-            return [self.given_width]
-        return list(before[-1:] or WIDTHS)
+        return list(before[-1:] or self.first_widths)
 
     def is_worth_it(self, before: float, after: float) -> bool:
         """Return whether the validation error falls clearly."""
@@ -78,7 +78,7 @@ class ValidationRules:
     def is_deep_enough(self, errors: Sequence[float]) -> bool:
         """Return whether the last layers have not lowered the validation error.
 
-        >>> rules = ValidationRules((1.0,), 20, True, None)
+        >>> rules = ValidationRules((1.0,), 20, True, (100,))
         >>> rules.is_deep_enough([3.0, 2.0, 1.0])
         False
         >>> rules.is_deep_enough([3.0, 1.0, 1.0, 1.0])
@@ -132,8 +132,8 @@ class TrainingRules:
         return len(errors) - 1
 
 
-def rules_of(plan: Plan) -> Rules:
-    """Return the rules of a plan."""
+def rules_of(plan: Plan, weight: float) -> Rules:
+    """Return the rules of a plan, for samples of this weight."""
     width, ridge = plan.width, plan.ridge
     if plan.size == "ssfn":
         return TrainingRules(
@@ -145,13 +145,32 @@ def rules_of(plan: Plan) -> Rules:
         ridges=RIDGES if isinstance(ridge, str) else (ridge,),
         most_layers=plan.most_layers,
         depth_is_open=plan.n_layers == AUTO,
-        given_width=None if isinstance(width, str) else width,
+        first_widths=widths_for(weight) if isinstance(width, str) else (width,),
     )
 
 
+def widths_for(weight: float) -> tuple[int, ...]:
+    """Return the widths to try for a number of samples.
+
+    >>> widths_for(500), widths_for(4_435), widths_for(60_000)
+    ((200,), (200, 400), (800, 1600))
+    """
+    width = NARROWEST
+    while 2 * width <= MOST_WIDTH and 2 * width * START_SAMPLES <= weight:
+        width *= 2
+    widths = [width]
+    while 2 * widths[-1] <= MOST_WIDTH and 2 * widths[-1] * SAMPLES <= weight:
+        widths.append(2 * widths[-1])
+    return tuple(widths)
+
+
 def members_for(weight: float) -> int:
-    """Return the number of members for a number of samples."""
-    for n_members, most in ((10, 1_000), (5, 3_000)):
+    """Return the number of members for a number of samples.
+
+    >>> members_for(920), members_for(4_000), members_for(60_000)
+    (10, 4, 3)
+    """
+    for n_members, most in ((10, 1_000), (4, 10_000)):
         if weight < most:
             return n_members
     return 3

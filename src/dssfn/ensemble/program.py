@@ -195,7 +195,7 @@ class _Growth:
     cost: float = 0.0  # mean over the nodes, before the layer that is being solved
 
     def __post_init__(self) -> None:
-        self.rules = rules_of(self.plan)
+        self.rules = rules_of(self.plan, self.basis.weight)
 
     def run(self) -> Program[None]:
         """Go on from the progress to the end."""
@@ -444,7 +444,7 @@ def ensemble_of(plan: Plan, progress: Progress) -> Ensemble:
     first = progress.stages[0]
     basis, picked = Basis.from_stage(first), _picked(progress, 0)
     scales = scales_of(plan, basis)
-    depth = rules_of(plan).depth(errors_of(progress))
+    depth = rules_of(plan, basis.weight).depth(errors_of(progress))
     layers = hidden_stages(progress)[: depth + 1]
     found = plan.replace(
         n_layers=depth,
