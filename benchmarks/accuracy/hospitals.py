@@ -52,7 +52,7 @@ FLAMBY: tuple[tuple[str, float, tuple[float, ...]], ...] = (
     ("VA's own model", 0.611, ()),
     ("Switzerland's own model", 0.483, ()),
 )
-WANTED = 79.5  # test %: FLamby's pooled training
+WANTED = 80.5  # test %: a point above FLamby's pooled training
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.accuracy import (
+    equality,
     hospitals,
     imbalance,
     paper_sets,
@@ -13,5 +14,13 @@ from benchmarks.accuracy import (
 
 PARTS = {
     one.PART.name: one.PART
-    for one in (sets, hospitals, paper_sets, regression, imbalance, times)
+    for one in (
+        sets,
+        hospitals,
+        paper_sets,
+        regression,
+        imbalance,
+        equality,
+        times,
+    )
 }

@@ -28,7 +28,7 @@ SETS = (  # those with 500 to 4,000 training rows
 QUICK_SETS = ("german", "pima")
 TIMED = (SSFN, DSSFN)
 REPEATS = 3
-WANTED = 1.0  # times as long as the forest
+WANTED = {SSFN: 3.0, DSSFN: 6.0}  # times as long as the forest
 
 
 def measure(data: str, seed: int, model: str, folder: Path) -> Metrics:
@@ -86,7 +86,7 @@ def claims(rows: Sequence[Row]) -> list[Claim]:
     return [
         at_most(
             f"{len(grid.sets)} sets: median time of {LABELS[model]}, over the forest's",
-            median(grid, model), WANTED, command(NAME),
+            median(grid, model), WANTED[model], command(NAME),
         )
         for model in grid.models
     ]  # fmt: skip
