@@ -132,7 +132,8 @@ PART = Part(
     name=NAME,
     title="Many nodes and one machine",
     about=f"{N_NODES} nodes on a ring with two neighbours on each side, {N_FEW_NODES} "
-    "for less than a thousand rows, with the defaults, against the same training by one machine that holds all samples.",
+    "for less than a thousand rows, with the defaults, against the same training by "
+    "one machine that holds all samples.",
     tasks=tasks,
     tables=tables,
     claims=claims,

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from benchmarks.accuracy import hospitals, imbalance, paper_sets, regression, times
-from benchmarks.accuracy.models import BALANCED, CLASSIFIERS, REGRESSORS, SSFN
+from benchmarks.accuracy import (
+    equality,
+    hospitals,
+    imbalance,
+    paper_sets,
+    regression,
+    times,
+)
+from benchmarks.accuracy.models import BALANCED, CLASSIFIERS, DSSFN, REGRESSORS, SSFN
 from benchmarks.accuracy.sets import SETS
 from dssfn.rows import Row
 
@@ -21,6 +28,8 @@ def sample_rows():
         rows += _of_part(
             "paper-sets", paper_sets.WANTED, [SSFN], seed, _classified, way="defaults"
         )
+    for how in equality.PARTITIONS:
+        rows += _of_part("equality", equality.SETS, [DSSFN], 0, _equal, partition=how)
     return rows + _of_part("time", times.SETS, times.TIMED, 0, _timed)
 
 
@@ -63,6 +72,17 @@ def _regressed(x):
 
 def _balanced(x):
     return {"recall": 0.7 + x, "specificity": 0.8 - x}
+
+
+def _equal(x):
+    return {
+        "same_choices": 1.0,
+        "central_difference": x * 1e-9,
+        "prediction_agreement": 1.0,
+        "node_spread": 0.0,
+        "test_accuracy": 0.9,
+        "scalars_per_node": 1000,
+    }
 
 
 def _timed(x):
