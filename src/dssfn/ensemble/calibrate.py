@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import logsumexp
 
 from dssfn._typing import Array
 
@@ -12,10 +11,11 @@ SLOPES: Array = np.logspace(-0.5, 2.0, 51)
 
 def slope_losses(S: Array, T: Array, weights: Array | None) -> Array:
     """Return the log loss of samples with scores S and classes T (Q, J), by slope."""
-    right = (S * T).sum(axis=0)
+    highest = S.max(axis=0)
+    behind = highest - (S * T).sum(axis=0)  # the right class, behind the first one
     losses = []
     for slope in SLOPES:
-        loss = logsumexp(slope * (S - right), axis=0)
+        loss = np.log(np.exp(slope * (S - highest)).sum(axis=0)) + slope * behind
         losses.append(loss.sum() if weights is None else loss @ weights)
     return np.array(losses)
 
