@@ -220,10 +220,11 @@ class _Growth:
         plan, K = self.plan, self.basis.n_members
         Q, n = plan.n_outputs, n_features_of(0, plan.n_features, plan.n_outputs, 0)
         size = (K + 1) * message_size(Q, 0, n)
-        request = Message((size,), self.tracks[0].fill_linear)
+        # Columns scaled each by itself lose nothing, however far apart they are.
+        request = Message((size,), self.tracks[-1].fill_linear)
         mean, before = yield from self._average(0, request, self._rider())
-        first, *_ = scales = scales_of(plan, self.basis)
-        factors = tuple(tuple((one / first).tolist()) for one in scales)
+        *_, last = scales = scales_of(plan, self.basis)
+        factors = tuple(tuple((one / last).tolist()) for one in scales)
         arguments = (mean, K, (Q, n), factors, self.rules.ridges)
         solved = yield Agreed(solve_linear, arguments)
         tried = yield from self._judge(0, self.tracks, solved, before)
