@@ -211,8 +211,9 @@ class _Growth:
         for layer, stage in enumerate(hidden_stages(self.progress)):
             if layer > 0:
                 self._begin(layer)
-                for track in self.tracks:
-                    track.widen(layer, self._centres, _width_of(stage))
+                for width in _steps_of(stage):
+                    for track in self.tracks:
+                        track.widen(layer, self._centres, width)
             self._advance(layer, stage)
 
     def _linear_layer(self) -> Program[None]:
@@ -493,6 +494,15 @@ def _width(O: Array) -> int:
 
 def _width_of(stage: Stage) -> int:
     return _width(stage["O"])
+
+
+def _steps_of(stage: Stage) -> list[int]:
+    """Return the widths by which a layer has grown to its own.
+
+    Units that are made in other steps may be rounded in another way.
+    """
+    tried = set(stage["tries"][:, 1].astype(int).tolist())
+    return sorted(width for width in tried if width <= _width_of(stage))
 
 
 def _widths_of(progress: Progress) -> list[int]:
