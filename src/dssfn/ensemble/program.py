@@ -35,7 +35,7 @@ from dssfn.ensemble.solve import (
     solve_linear,
     training_cost,
 )
-from dssfn.ensemble.track import Track
+from dssfn.ensemble.track import TALLY, Track
 from dssfn.ensemble.units import CONSTANT, n_features_of
 from dssfn.programs import INPUTS, NO_RIDER, Agreed, Message, Program, run_about
 from dssfn.progress import Progress, Stage
@@ -245,16 +245,15 @@ class _Growth:
         width, *wider = self.rules.widths(layer, _widths_of(self.progress))
         every, before = yield from self._solve(layer, width, None)
         picked = _pick(every)
+        number = int(picked[0])
+        self._tell(layer - 1, before[number], number)
         if layer == 1:
-            self._tell(0, before[int(picked[0])])
-            self._keep_track(int(picked[0]))
-        else:
-            self._tell(layer - 1, before[0])
-        tried = every[int(picked[0])]
+            self._keep_track(number)
+        tried = every[number]
         tries = [(number, width, one.error) for number, one in enumerate(every)]
         for width in wider:
             (next_one,), _ = yield from self._solve(layer, width, tried.solved)
-            tries.append((int(picked[0]), width, next_one.error))
+            tries.append((number, width, next_one.error))
             if not self.rules.is_worth_it(tried.error, next_one.error):
                 self.tracks[0].narrow(_width(tried.outputs[0]))
                 break
@@ -332,7 +331,7 @@ class _Growth:
                 losses += slope_losses(S, T, weights)
         request = Message.of(losses)
         mean, before = yield from self._average(layer, request, self._rider())
-        self._tell(layer, before[0])
+        self._tell(layer, before[0], _picked(self.progress, layer))
         self._finish(layer + 1, {"slope": np.array([best_slope(mean)])})
 
     def _average(
@@ -393,24 +392,25 @@ class _Growth:
     def _validation(self, tried: _Tried) -> Array:
         return np.array([tried.error, tried.correct, float(tried.choice)])
 
-    def _tell(self, layer: int, tally: Array) -> None:
-        """Make the record of a layer known."""
+    def _tell(self, layer: int, tally: Array, number: int) -> None:
+        """Make the record of a layer known, for the scale of this number."""
         if not self.on_layer:
             return
         totals = self.n_nodes * tally
+        of_zero, validated = totals[4:].tolist()
         stage = hidden_stages(self.progress)[layer]
-        error, correct, choice = stage["validation"][_picked(self.progress, layer)]
+        error, correct, choice = stage["validation"][number]
         ridge = self.rules.ridges[int(choice)]
-        validated = self.basis.n_members > 1
+        is_one = self.basis.n_members == 1
         found = {
             "width": _width_of(stage) if layer else None,
             "ridge": ridge if np.isfinite(ridge) else None,
-            "validation_error_db": decibel(error, totals[1]) if validated else None,
-            "validation_accuracy": share(correct, totals[3]) if validated else None,
-            "tried": self._tried(stage, float(totals[1])),
+            "validation_error_db": None if is_one else decibel(error, of_zero),
+            "validation_accuracy": None if is_one else share(correct, validated),
+            "tried": self._tried(stage, float(totals[1]) if is_one else of_zero),
         }
         n_averagings = self.progress.iterations[layer]
-        self.on_layer(record_of(layer, totals, n_averagings, **found))
+        self.on_layer(record_of(layer, totals[:4], n_averagings, **found))
 
     def _tried(self, stage: Stage, of: float) -> tuple[Tried, ...]:
         """Return what was tried in a layer, if there was a choice."""
@@ -420,9 +420,6 @@ class _Growth:
             Tried(names[int(number)], int(width), decibel(error, of))
             for number, width, error in (tries if len(tries) > 1 else ())
         )
-
-
-TALLY = 4  # numbers that describe the scores of a layer
 
 
 def hidden_stages(progress: Progress) -> list[Stage]:
