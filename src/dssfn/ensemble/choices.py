@@ -24,7 +24,7 @@ WIDTHS = (100, 200, 400, 800, MOST_WIDTH)
 PATIENCE = 2  # layers without a fall of the validation error
 FALL = 1e-4  # the least relative fall that counts as one
 WIDER = 0.15  # the least relative fall by which twice the width is worth its cost
-TIE = 1e-9  # relative difference of errors that rounding may make
+TIE = 1e-7  # relative difference of errors that rounding may make
 
 # SSFN's own rule: units are added by 50 while the error falls by 0.005 dB, and layers
 # while it falls by 0.1 dB.
