@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from dssfn import SSFNClassifier, modelfile
 from dssfn.errors import InputError, ModelFileError
 from dssfn.modelfile import load_network, save_network
-from tests.support.networks import network
+from tests.support.networks import ensemble, network
 from tests.support.tight_memory import needs_rlimit, refusal
 
 
@@ -238,3 +239,154 @@ def test_settings_nested_without_end_are_refused(path):
     save_file(load_file(path), path, {"dssfn": deep})
     with pytest.raises(ModelFileError, match="unusable settings"):
         load_network(path)
+
+
+ENSEMBLES = {
+    "classes": {},
+    "regression": {"targets": ("length", "weight")},
+    "one target": {"targets": ("length",), "P": 1},
+    "ten members": {"K": 10, "widths": (1,)},
+    "no hidden layer": {"widths": ()},
+    "grown by SSFN's rule": {"K": 1, "size": "ssfn", "widths": (5, 1, 2)},
+    "weighted": {"class_weight": (1.0, 2.5), "folds": "nodes", "scale": "common"},
+}
+
+
+@pytest.fixture
+def members(tmp_path):
+    save_network(ensemble(), tmp_path / "members.safetensors")
+    return tmp_path / "members.safetensors"
+
+
+@pytest.mark.parametrize("kind", ENSEMBLES)
+def test_an_ensemble_comes_back_bit_for_bit(kind, tmp_path):
+    saved = ensemble(**ENSEMBLES[kind])
+    save_network(saved, tmp_path / "m")
+    loaded = load_network(tmp_path / "m")
+    assert loaded.plan == saved.plan
+    assert loaded.slope == saved.slope
+    X = np.random.default_rng(1).normal(size=(saved.plan.n_features, 7))
+    for mine, theirs in zip(
+        loaded.staged_scores(X), saved.staged_scores(X), strict=True
+    ):
+        assert mine.tobytes() == theirs.tobytes()
+    assert loaded.member_scores(X).tobytes() == saved.member_scores(X).tobytes()
+    save_network(loaded, tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
+
+
+def test_every_byte_of_an_ensemble_counts(members):
+    content = members.read_bytes()
+    for position in range(len(content)):
+        changed = bytearray(content)
+        changed[position] ^= 1 << position % 8
+        members.write_bytes(changed)
+        with pytest.raises(ModelFileError):
+            load_network(members)
+
+
+def _changed(tensors, name, change):
+    return {**tensors, name: np.ascontiguousarray(change(tensors[name]))}
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("centres", lambda A: A[:1], "`centres` as float64 of shape"),
+        ("O.0", lambda A: A[:1], "`O.0` as float64 of shape"),
+        ("O.1", lambda A: A[:1], "`O.1` as float64 of shape"),
+        ("O.1", lambda A: A[0], "`O.1` as float64 of shape"),
+        ("O.1", lambda A: A[:, :, :-1], "do not fit each other"),
+        ("O.2", lambda A: A[:, :, :5], "do not fit each other"),
+        ("O.2", lambda A: A[:, :, :0], "do not fit each other"),
+        ("O.2", lambda A: np.tile(A, 2), "do not fit each other"),
+        ("mean.2", lambda A: A[:, 1:], "do not fit each other"),
+        ("mean.2", lambda A: A[:, :0], "do not fit each other"),
+        ("deviation.2", lambda A: A[:, 1:], "do not fit each other"),
+        ("deviation.2", lambda A: -A, "positive deviations"),
+        ("deviation.2", lambda A: 0 * A, "positive deviations"),
+        ("target_scale", lambda A: -A, "positive deviations"),
+        ("slope", lambda A: -A, "positive `slope`"),
+        ("scale", lambda A: 0 * A, "positive values in `scale`"),
+        ("mean.2", lambda A: np.inf * A, "not finite"),
+    ],
+)
+def test_members_that_do_not_fit_are_refused(members, name, change, said):
+    rewrite(members, tensors=_changed(load_file(members), name, change))
+    with pytest.raises(ModelFileError, match=said):
+        load_network(members)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [{"members": 3}, {"members": 1}, {"members": "auto"}, {"n_layers": 3},
+     {"n_layers": 1}, {"n_layers": "auto"}, {"width": 3}, {"n_features": 3},
+     {"classes": ["a", "b", "c"]}, {"size": "ssfn"}, {"targets": ["y"]}],
+    ids=str,
+)  # fmt: skip
+def test_members_that_the_plan_does_not_have_are_refused(members, claim):
+    rewrite(members, plan=claim)
+    with pytest.raises(ModelFileError):
+        load_network(members)
+
+
+@needs_rlimit
+@pytest.mark.parametrize(
+    "claim",
+    [{"members": 100}, {"width": 10**5}, {"n_layers": 10**4}, {"n_features": 10**6},
+     {"n_layers": "auto"}, {"width": "auto"}],
+    ids=str,
+)  # fmt: skip
+def test_a_small_ensemble_with_a_large_claim_takes_little_memory(members, claim):
+    rewrite(members, plan=claim)
+    assert refusal(*LOAD, members, most=100).startswith("ModelFileError")
+
+
+@needs_rlimit
+def test_a_tensor_that_claims_to_be_huge_takes_no_memory(members):
+    content = members.read_bytes()
+    size = int.from_bytes(content[:8], "little")
+    head = json.loads(content[8 : 8 + size])
+    head["O.2"]["shape"][2] = 2**40
+    text = json.dumps(head).encode()
+    members.write_bytes(len(text).to_bytes(8, "little") + text + content[8 + size :])
+    assert refusal(*LOAD, members, most=100).startswith("ModelFileError")
+
+
+# Written by the version of dssfn that had format 1, for a Plan of these settings and
+# rounded normal numbers as weights.
+VERSION_1 = Path(__file__).parent / "support" / "version_1.safetensors"
+
+
+def test_a_file_of_format_1_is_read_and_predicts_as_it_did():
+    loaded = load_network(VERSION_1)
+    assert header(VERSION_1)["version"] == 1
+    assert not loaded.plan.finds_size
+    assert loaded.plan.feature_names == ("x", "y", "z")
+    said = [
+        [4.81166579, 6.05579512, 6.32278281, 7.55959825],
+        [-2.36010583, -3.17242858, -3.1685256, -3.77720656],
+    ]
+    X = np.linspace(-1, 1, 12).reshape(3, 4)
+    np.testing.assert_allclose(loaded.scores(X), said, rtol=1e-8)  # as printed then
+
+
+def test_a_file_of_format_1_is_written_again_as_format_2(tmp_path):
+    loaded = load_network(VERSION_1)
+    save_network(loaded, tmp_path / "m")
+    assert header(tmp_path / "m")["version"] == 2
+    again = load_network(tmp_path / "m")
+    assert again.plan == loaded.plan
+    for mine, theirs in zip(again.outputs, loaded.outputs, strict=True):
+        assert mine.tobytes() == theirs.tobytes()
+
+
+def test_every_byte_of_format_1_counts(tmp_path):
+    content = VERSION_1.read_bytes()
+    path = tmp_path / "damaged"
+    for position in range(len(content)):
+        changed = bytearray(content)
+        changed[position] ^= 1 << position % 8
+        path.write_bytes(changed)
+        with pytest.raises(ModelFileError):
+            load_network(path)

@@ -22,7 +22,7 @@ from safetensors.numpy import save as encode_tensors
 
 from dssfn._atomic import write_atomically
 from dssfn._typing import Array
-from dssfn.config import Plan
+from dssfn.config import AUTO, Plan
 from dssfn.ensemble import Ensemble
 from dssfn.errors import InputError, ModelFileError
 from dssfn.hints import no_file
@@ -77,7 +77,7 @@ def save_network(
         version=VERSION,
         plan=plan,
         random=random_digest(plan),
-        content=_digest(plan, contiguous),
+        content=_digest(VERSION, plan, contiguous),
     )
     metadata = {KEY: msgspec.json.encode(header).decode()}
     content = encode_tensors(contiguous, metadata)
@@ -113,8 +113,11 @@ def _network_of(given: object) -> Model:
     )
 
 
-def _digest(plan: Plan, tensors: dict[str, Array]) -> str:
-    digest = hashlib.sha256(msgspec.json.encode(plan))
+def _digest(version: int, plan: Plan, tensors: dict[str, Array]) -> str:
+    settings = msgspec.to_builtins(plan)
+    if version == 1:
+        settings = {key: value for key, value in settings.items() if key not in ADDED}
+    digest = hashlib.sha256(msgspec.json.encode(settings))
     for name in sorted(tensors):
         digest.update(name.encode() + tensors[name].astype("<f8").tobytes())
     return digest.hexdigest()
@@ -146,7 +149,7 @@ def load_network(path: str | Path) -> Model:
             "Copy it again from where it was written."
         ) from exc
     network = _assemble(path, header.plan, tensors)
-    if header.content != _digest(header.plan, tensors):
+    if header.content != _digest(header.version, header.plan, tensors):
         raise ModelFileError(
             f"`{path}` is damaged: it does not hold what was written. "
             "Copy it again from there."
@@ -175,6 +178,7 @@ def _read_header(path: Path, metadata: dict[str, str]) -> _Header:
             content["plan"] = {**ADDED, **content["plan"]}
         header = msgspec.convert(content, type=_Header)
         _check_complete(path, content["plan"])
+        _check_found(path, header.plan)
         return header
     # msgspec lets the last one through, for lists in lists in lists.
     except (msgspec.DecodeError, RecursionError) as exc:
@@ -188,6 +192,16 @@ def _check_complete(path: Path, plan: dict[str, Any]) -> None:
             raise ModelFileError(
                 f"`{path}` lacks the setting `{name}`, so another version of dssfn "
                 "wrote it. Read it with that version, or train again."
+            )
+
+
+def _check_found(path: Path, plan: Plan) -> None:
+    """Refuse a plan whose sizes are still to be found."""
+    for name in ("n_layers", "width", "members"):
+        if plan.finds_size and getattr(plan, name) == AUTO:
+            raise ModelFileError(
+                f"`{path}` leaves `{name}` open, so it is not the file of a trained "
+                "model. Copy it again from where it was written."
             )
 
 
@@ -272,11 +286,15 @@ def _assemble(path: Path, plan: Plan, tensors: dict[str, Array]) -> Model:
 
 def _check_sizes(path: Path, network: Ensemble) -> None:
     """Refuse layers that do not fit each other, and what cannot be divided by."""
-    Q = network.plan.n_outputs
+    Q, most = network.plan.n_outputs, network.plan.most_width
     widths = [O.shape[2] - 1 - 2 * Q for O in network.outputs[1:]]
-    inputs = [moments.shape[1] - Q for moments in network.means]
-    if min(widths, default=1) < 1 or inputs != widths[:-1]:
+    fit = all(1 <= width <= most for width in widths)
+    for moments in (network.means, network.deviations):
+        fit = fit and [one.shape[1] - Q for one in moments] == widths[:-1]
+    if not fit:
         raise ModelFileError(f"`{path}` holds layers that do not fit each other.")
     for positive in (*network.deviations, network.target_scale):
         if (positive <= 0).any():
             raise ModelFileError(f"`{path}` must hold positive deviations.")
+    if network.slope <= 0:
+        raise ModelFileError(f"`{path}` must hold a positive `slope`.")

@@ -13,6 +13,7 @@ import numpy as np
 from dssfn._typing import Array
 from dssfn.config import BALANCED, Plan
 from dssfn.ensemble.choices import members_for
+from dssfn.errors import PlanError
 from dssfn.programs import Program
 from dssfn.progress import Stage
 from dssfn.scaling import Weighted, agree_scaling
@@ -87,7 +88,8 @@ def agree_basis(samples: Samples, plan: Plan, n_nodes: int) -> Program[Basis]:
             yield np.vstack([X, T]), weights
 
     moments = yield from agree_scaling(rows, samples.weight)
-    weight = n_nodes * moments.weight
+    # A sum over nodes is not exact, and must not turn a thousand samples into fewer.
+    weight = round(n_nodes * moments.weight, 6)
     shift, scale, constant = moments.shift[:P], moments.scale[:P], moments.constant[:P]
     if not plan.standardize:
         shift, scale = np.zeros(P), np.ones(P)
@@ -109,10 +111,15 @@ def agree_basis(samples: Samples, plan: Plan, n_nodes: int) -> Program[Basis]:
 def _n_members(plan: Plan, weight: float, n_nodes: int) -> int:
     if plan.size == "ssfn":
         return 1
+    if plan.folds == "nodes" and n_nodes == 1:
+        raise PlanError(
+            '`folds` = "nodes" leaves whole nodes out, so there must be at least two '
+            'of them, got one. Leave `folds` out, or give "rows".'
+        )
     if isinstance(plan.members, int):
         return plan.members
     if plan.folds == "nodes":
-        return max(2, min(n_nodes, MOST_NODES_LEFT_OUT))
+        return min(n_nodes, MOST_NODES_LEFT_OUT)
     return members_for(weight)
 
 

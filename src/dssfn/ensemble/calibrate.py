@@ -7,6 +7,7 @@ import numpy as np
 from dssfn._typing import Array
 
 SLOPES: Array = np.logspace(-0.5, 2.0, 51)
+ENOUGH = 1e-5  # of the loss of the flattest probabilities
 
 
 def slope_losses(S: Array, T: Array, weights: Array | None) -> Array:
@@ -23,10 +24,12 @@ def slope_losses(S: Array, T: Array, weights: Array | None) -> Array:
 def best_slope(losses: Array) -> float:
     """Return the slope of the lowest loss, between the steps of the grid.
 
-    A parabola through the lowest loss and its neighbours gives the place.
+    A parabola through the lowest loss and its neighbours gives the place. Where classes
+    are so well apart that steeper is always better, it is the first slope that is good
+    enough.
     """
-    k = int(np.argmin(losses))
-    if not 0 < k < len(losses) - 1:
+    k = int(np.flatnonzero(losses <= losses.min() + ENOUGH * losses[0])[0])
+    if not 0 < k < len(losses) - 1 or losses[k + 1] < losses[k]:
         return float(SLOPES[k])
     left, here, right = losses[k - 1 : k + 2]
     bend = left - 2 * here + right

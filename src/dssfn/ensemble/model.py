@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dssfn._typing import Array
+from dssfn.calibration import probabilities
 from dssfn.config import Plan
 from dssfn.ensemble.calibrate import softmax
 from dssfn.ensemble.folds import folds_of
@@ -93,14 +94,20 @@ class Ensemble:
         """
         folds = folds_of(X, self.plan.n_folds, self.plan.seed)
         scores = self.member_scores(X)
-        left_out = folds < self.n_members
+        left_out = (folds < self.n_members) & (self.n_members > 1)
         found: Array = np.full(scores.shape[1:], np.nan)
         columns = np.flatnonzero(left_out)
         found[:, columns] = scores[folds[columns], :, columns].T
         return found
 
     def probabilities(self, scores: Array) -> Array:
-        """Return class probabilities (Q, J) for scores (Q, J)."""
+        """Return class probabilities (Q, J) for scores (Q, J).
+
+        One member has no validation samples to find a slope by; its probabilities are
+        those of a network of fixed size.
+        """
+        if self.n_members == 1:
+            return probabilities(scores.T).T
         return softmax(scores.T, self.slope).T
 
     def staged_scores(self, X: Array) -> Iterator[Array]:

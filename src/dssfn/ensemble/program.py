@@ -35,7 +35,7 @@ from dssfn.ensemble.solve import (
     solve_linear,
     training_cost,
 )
-from dssfn.ensemble.track import Track
+from dssfn.ensemble.track import TALLY, Track
 from dssfn.ensemble.units import CONSTANT, n_features_of
 from dssfn.programs import INPUTS, NO_RIDER, Agreed, Message, Program, run_about
 from dssfn.progress import Progress, Stage
@@ -211,8 +211,9 @@ class _Growth:
         for layer, stage in enumerate(hidden_stages(self.progress)):
             if layer > 0:
                 self._begin(layer)
-                for track in self.tracks:
-                    track.widen(layer, self._centres, _width_of(stage))
+                for width in _steps_of(stage):
+                    for track in self.tracks:
+                        track.widen(layer, self._centres, width)
             self._advance(layer, stage)
 
     def _linear_layer(self) -> Program[None]:
@@ -220,10 +221,11 @@ class _Growth:
         plan, K = self.plan, self.basis.n_members
         Q, n = plan.n_outputs, n_features_of(0, plan.n_features, plan.n_outputs, 0)
         size = (K + 1) * message_size(Q, 0, n)
-        request = Message((size,), self.tracks[0].fill_linear)
+        # Columns scaled each by itself lose nothing, however far apart they are.
+        request = Message((size,), self.tracks[-1].fill_linear)
         mean, before = yield from self._average(0, request, self._rider())
-        first, *_ = scales = scales_of(plan, self.basis)
-        factors = tuple(tuple((one / first).tolist()) for one in scales)
+        *_, last = scales = scales_of(plan, self.basis)
+        factors = tuple(tuple((one / last).tolist()) for one in scales)
         arguments = (mean, K, (Q, n), factors, self.rules.ridges)
         solved = yield Agreed(solve_linear, arguments)
         tried = yield from self._judge(0, self.tracks, solved, before)
@@ -243,16 +245,15 @@ class _Growth:
         width, *wider = self.rules.widths(layer, _widths_of(self.progress))
         every, before = yield from self._solve(layer, width, None)
         picked = _pick(every)
+        number = int(picked[0])
+        self._tell(layer - 1, before[number], number)
         if layer == 1:
-            self._tell(0, before[int(picked[0])])
-            self._keep_track(int(picked[0]))
-        else:
-            self._tell(layer - 1, before[0])
-        tried = every[int(picked[0])]
+            self._keep_track(number)
+        tried = every[number]
         tries = [(number, width, one.error) for number, one in enumerate(every)]
         for width in wider:
             (next_one,), _ = yield from self._solve(layer, width, tried.solved)
-            tries.append((int(picked[0]), width, next_one.error))
+            tries.append((number, width, next_one.error))
             if not self.rules.is_worth_it(tried.error, next_one.error):
                 self.tracks[0].narrow(_width(tried.outputs[0]))
                 break
@@ -330,7 +331,7 @@ class _Growth:
                 losses += slope_losses(S, T, weights)
         request = Message.of(losses)
         mean, before = yield from self._average(layer, request, self._rider())
-        self._tell(layer, before[0])
+        self._tell(layer, before[0], _picked(self.progress, layer))
         self._finish(layer + 1, {"slope": np.array([best_slope(mean)])})
 
     def _average(
@@ -363,9 +364,11 @@ class _Growth:
 
     def _advance(self, layer: int, stage: Stage) -> None:
         """Let all samples pass through a solved layer."""
-        if "picked" in stage and len(self.tracks) > 1:
-            self._keep_track(int(stage["picked"][0]))
         outputs = stage["O"] if layer == 0 else stage["O"][None]
+        if "picked" in stage and len(self.tracks) > 1:
+            picked = int(stage["picked"][0])
+            self._keep_track(picked)
+            outputs = outputs[[picked]] if layer == 0 else outputs
         errors = errors_of(self.progress)[: layer + 1]
         for track, O in zip(self.tracks, outputs, strict=True):
             track.drop_inputs()
@@ -389,24 +392,25 @@ class _Growth:
     def _validation(self, tried: _Tried) -> Array:
         return np.array([tried.error, tried.correct, float(tried.choice)])
 
-    def _tell(self, layer: int, tally: Array) -> None:
-        """Make the record of a layer known."""
+    def _tell(self, layer: int, tally: Array, number: int) -> None:
+        """Make the record of a layer known, for the scale of this number."""
         if not self.on_layer:
             return
         totals = self.n_nodes * tally
+        of_zero, validated = totals[4:].tolist()
         stage = hidden_stages(self.progress)[layer]
-        error, correct, choice = stage["validation"][_picked(self.progress, layer)]
+        error, correct, choice = stage["validation"][number]
         ridge = self.rules.ridges[int(choice)]
-        validated = self.basis.n_members > 1
+        is_one = self.basis.n_members == 1
         found = {
             "width": _width_of(stage) if layer else None,
             "ridge": ridge if np.isfinite(ridge) else None,
-            "validation_error_db": decibel(error, totals[1]) if validated else None,
-            "validation_accuracy": share(correct, totals[3]) if validated else None,
-            "tried": self._tried(stage, float(totals[1])),
+            "validation_error_db": None if is_one else decibel(error, of_zero),
+            "validation_accuracy": None if is_one else share(correct, validated),
+            "tried": self._tried(stage, float(totals[1]) if is_one else of_zero),
         }
         n_averagings = self.progress.iterations[layer]
-        self.on_layer(record_of(layer, totals, n_averagings, **found))
+        self.on_layer(record_of(layer, totals[:4], n_averagings, **found))
 
     def _tried(self, stage: Stage, of: float) -> tuple[Tried, ...]:
         """Return what was tried in a layer, if there was a choice."""
@@ -416,9 +420,6 @@ class _Growth:
             Tried(names[int(number)], int(width), decibel(error, of))
             for number, width, error in (tries if len(tries) > 1 else ())
         )
-
-
-TALLY = 4  # numbers that describe the scores of a layer
 
 
 def hidden_stages(progress: Progress) -> list[Stage]:
@@ -490,6 +491,15 @@ def _width(O: Array) -> int:
 
 def _width_of(stage: Stage) -> int:
     return _width(stage["O"])
+
+
+def _steps_of(stage: Stage) -> list[int]:
+    """Return the widths by which a layer has grown to its own.
+
+    Units that are made in other steps may be rounded in another way.
+    """
+    tried = set(stage["tries"][:, 1].astype(int).tolist())
+    return sorted(width for width in tried if width <= _width_of(stage))
 
 
 def _widths_of(progress: Progress) -> list[int]:

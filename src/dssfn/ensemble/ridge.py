@@ -75,10 +75,18 @@ class Sums:
         return self.upper[0, CONSTANT:] / _positive(self.weight)
 
     def scatter(self) -> Array:
-        """Return the sum of products of the features, taken from their means."""
+        """Return the sum of products of the features, taken from their means.
+
+        What is left of a constant feature is rounding, which depends on who holds the
+        samples; it is taken as zero.
+        """
         mean = self.means()
         G = mirror(self.upper[CONSTANT:, CONSTANT:])
+        squares = np.diag(G).copy()
         G -= self.weight * np.outer(mean, mean)
+        constant = np.diag(G) <= SUMMATION_ERROR * squares
+        G[constant] = 0.0
+        G[:, constant] = 0.0
         return G
 
 
@@ -99,7 +107,8 @@ def ridge_path(sums: Sums, ridges: Array) -> Array:
 
     The last feature count is that of the sums, the constant included. The ridge is in
     units of the mean eigenvalue of the scatter; the constant is not penalised. An
-    infinite ridge gives O = 0, but for the constant.
+    infinite ridge gives O = 0, but for the constant. A feature that does not vary gets
+    no weight.
 
     Parameters
     ----------
@@ -112,13 +121,14 @@ def ridge_path(sums: Sums, ridges: Array) -> Array:
     weight = _positive(sums.weight)
     level = sums.level
     C = sums.C[:, CONSTANT:] - level * (weight * mean)
+    varies = np.diag(G) > 0
     s, U = np.linalg.eigh(G)
     s, B = np.maximum(s, 0.0), C @ U
     mean_eigenvalue = _positive(float(np.trace(G)) / len(G))
     solutions: Array = np.zeros((len(ridges), *sums.C.shape))
     for O, ridge in zip(solutions, ridges, strict=True):
         if np.isfinite(ridge):
-            O[:, CONSTANT:] = (B / (s + ridge * mean_eigenvalue)) @ U.T
+            O[:, CONSTANT:] = varies * ((B / (s + ridge * mean_eigenvalue)) @ U.T)
         O[:, :CONSTANT] = level - O[:, CONSTANT:] @ mean[:, None]
     return solutions
 

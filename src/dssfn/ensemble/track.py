@@ -35,6 +35,7 @@ from dssfn.shard import Samples
 Result = TypeVar("Result")
 
 CHUNK = 1024  # columns: enough for dense products, few enough for the cache
+TALLY = 6  # numbers that describe the scores of a layer
 
 
 @dataclass(slots=True)
@@ -188,11 +189,12 @@ class Track:
         self._do(step)
 
     def tally(self) -> Array:
-        """Return sums for the mean of the members' scores, of shape (4,).
+        """Return sums for the mean of the members' scores, of shape (6,).
 
-        They are the cost, the cost of zero, the correct samples, and all of them.
+        They are the cost, the cost of zero, the correct samples, and all of them; the
+        cost of zero and the number of those that a member validates on.
         """
-        return sum((_tally(chunk) for chunk in self._chunks()), np.zeros(4))
+        return sum((_tally(chunk) for chunk in self._chunks()), np.zeros(TALLY))
 
     def widen(self, layer: int, centres: Array, width: int) -> None:
         """Give a hidden layer this many units; those that it has stay as they are."""
@@ -356,10 +358,11 @@ def _tally(chunk: _Chunk) -> Array:
     S = np.mean(chunk.scores, axis=0)
     T, weights = chunk.T, chunk.weights
     cost, correct = _judged(S, T, weights)
-    if weights is None:
-        return np.array([cost, squared_norm(T), correct, T.shape[1]])
-    zero = float((T**2).sum(axis=0) @ weights)
-    return np.array([cost, zero, correct, weights.sum()])
+    w = np.ones(T.shape[1]) if weights is None else weights
+    squares = (T**2).sum(axis=0)
+    left_out = w * (chunk.folds < len(chunk.scores))
+    sums = squares @ w, correct, w.sum(), squares @ left_out, left_out.sum()
+    return np.array([cost, *sums])
 
 
 def _validation_scores(chunk: _Chunk) -> Array:
