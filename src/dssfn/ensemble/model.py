@@ -21,9 +21,10 @@ from dssfn.ensemble.units import (
     hidden_features,
     linear_features,
     next_inputs,
+    scaled_inputs,
     unit_length,
 )
-from dssfn.network import CHUNK, check_columns, member_matrix, standardise
+from dssfn.network import CHUNK, check_columns, member_matrix
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ class Ensemble:
 
     def _staged(self, X: Array, member: int) -> Iterator[Array]:
         plan, centre = self.plan, self.centres[member]
-        V = standardise(X, self.shift, self.scale)
+        V = scaled_inputs(plan, X, self.shift, self.scale)
         F = linear_features(V)
         A = unit_length(V, plan.bias)
         S: Array = np.zeros((len(centre), X.shape[1]))

@@ -16,6 +16,7 @@ from dssfn._typing import Array
 from dssfn.cores import n_cores
 from dssfn.ensemble.ridge import Sums, next_moments, ridge_path
 from dssfn.ensemble.units import CONSTANT
+from dssfn.network import SUMMATION_ERROR
 
 Result = TypeVar("Result")
 
@@ -128,11 +129,13 @@ def moments_of(solved: Solved, choice: int) -> tuple[Array, Array]:
 def training_cost(solved: Solved, cost_before: float) -> float:
     """Return the squared error on the training samples of one member.
 
-    It is that of the layer before, less what O takes off, in units of the sums.
+    It is that of the layer before, less what O takes off, in units of the sums; of an
+    error that vanishes, rounding is all that such a difference could tell.
     """
     (sums,), (path,) = solved.sums, solved.paths
     O, H = path[0], sums.whole()
-    return float(cost_before - 2 * np.sum(O * sums.C) + np.sum(O @ H * O))
+    cost = float(cost_before - 2 * np.sum(O * sums.C) + np.sum(O @ H * O))
+    return max(cost, SUMMATION_ERROR * cost_before)
 
 
 def _solve(sums: list[Sums], ridges: tuple[float, ...]) -> Solved:

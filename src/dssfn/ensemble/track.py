@@ -26,9 +26,10 @@ from dssfn.ensemble.units import (
     hidden_features,
     linear_features,
     next_inputs,
+    scaled_inputs,
     unit_length,
 )
-from dssfn.network import member_matrix, standardise
+from dssfn.network import member_matrix
 from dssfn.problem import pack
 from dssfn.shard import Samples
 
@@ -295,7 +296,7 @@ class Track:
         """Yield the chunks at layer 0."""
         Q, members = self._plan.n_outputs, self._members
         for X, T, weights in self._samples.chunks(CHUNK):
-            V = standardise(X, self._shift, self._scale)
+            V = scaled_inputs(self._plan, X, self._shift, self._scale)
             yield _Chunk(
                 T=T,
                 weights=weights,

@@ -17,6 +17,8 @@ import math
 import numpy as np
 
 from dssfn._typing import Array
+from dssfn.config import Plan
+from dssfn.network import standardise
 
 CONSTANT = 1  # rows of a layer's features before the scores and the units
 
@@ -28,6 +30,11 @@ def n_features_of(layer: int, n_inputs: int, n_outputs: int, width: int) -> int:
     (5, 105)
     """
     return CONSTANT + (n_inputs if layer == 0 else 2 * n_outputs + width)
+
+
+def scaled_inputs(plan: Plan, X: Array, shift: Array, scale: Array) -> Array:
+    """Return the inputs V of the plan: standardised, or as they are."""
+    return standardise(X, shift, scale) if plan.standardize else X
 
 
 def linear_features(V: Array) -> Array:
