@@ -363,9 +363,11 @@ class _Growth:
 
     def _advance(self, layer: int, stage: Stage) -> None:
         """Let all samples pass through a solved layer."""
-        if "picked" in stage and len(self.tracks) > 1:
-            self._keep_track(int(stage["picked"][0]))
         outputs = stage["O"] if layer == 0 else stage["O"][None]
+        if "picked" in stage and len(self.tracks) > 1:
+            picked = int(stage["picked"][0])
+            self._keep_track(picked)
+            outputs = outputs[[picked]] if layer == 0 else outputs
         errors = errors_of(self.progress)[: layer + 1]
         for track, O in zip(self.tracks, outputs, strict=True):
             track.drop_inputs()
