@@ -126,7 +126,7 @@ def examine(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
     plan, _ = settled(federation)
 
     def plan_of() -> str:
-        largest = 8 * largest_letter(plan) / 1e6
+        largest = 8 * largest_letter(plan, len(federation.nodes)) / 1e6
         return (
             f"{len(federation.nodes)} nodes, fingerprint "
             f"{federation.fingerprint()[:16]}, messages up to {largest:.2g} MB"
