@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TypeAlias
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dssfn._typing import Array, NodeId
-from dssfn.ensemble import Ensemble, measure_of
+from dssfn.ensemble import AgreedScores, Ensemble, measure_of
 from dssfn.network import CHUNK
-from dssfn.scores import Measure, Scores, Tally
+from dssfn.results import NodeScores, ValidationScores
+from dssfn.scores import Measure, Scores, Tally, packed, unpacked
 from dssfn.shard import Rows, Samples
 from dssfn.training import Model
-
-Predicted: TypeAlias = Iterator[tuple[Array, Rows]]
-"""Predictions (Q, c), which are probabilities for classes, and their samples."""
 
 
 def measure_for(network: Model) -> Measure:
@@ -32,22 +29,28 @@ def leaves_out(network: Model) -> bool:
     return isinstance(network, Ensemble) and network.n_members > 1
 
 
-def predict(network: Model, samples: Samples) -> Predicted:
-    """Yield what a model predicts for samples that it was not trained on."""
-    for rows in samples.chunks(CHUNK):
-        yield _prediction(network, network.scores(rows.X)), rows
+def scores_of(network: Model, X: Array, node: NodeId | None) -> Array:
+    """Return scores (Q, J) by members that were not trained on the samples in X (P, J).
 
-
-def predict_left_out(network: Model, samples: Samples, node: NodeId) -> Predicted:
-    """Yield what members predict for the training samples of a node that they left out.
-
-    Samples that no member left out are not among them.
+    Parameters
+    ----------
+    network : Model
+        The model.
+    X : array of shape (P, J)
+        The samples.
+    node : int, optional
+        The node that these are training samples of; those that no member has left out
+        get NaN. None for samples that nobody was trained on.
     """
+    if node is None:
+        return network.scores(X)
     assert isinstance(network, Ensemble)
-    for rows in samples.chunks(CHUNK):
-        scores = network.validation_scores(rows.X, node=node)
-        left_out = np.isfinite(scores[0])
-        yield _prediction(network, scores[:, left_out]), some_of(rows, left_out)
+    return network.validation_scores(X, node=node)
+
+
+def predictions(network: Model, scores: Array) -> Array:
+    """Return what scores mean: probabilities of classes, or numbers as they are."""
+    return scores if network.plan.is_regression else network.probabilities(scores)
 
 
 def some_of(rows: Rows, which: NDArray[np.bool_]) -> Rows:
@@ -56,13 +59,33 @@ def some_of(rows: Rows, which: NDArray[np.bool_]) -> Rows:
     return Rows(rows.X[:, which], rows.T[:, which], weights)
 
 
-def scores_on(measure: Measure, predicted: Iterable[tuple[Array, Rows]]) -> Scores:
-    """Return how good predictions are."""
-    tally = Tally(measure)
-    for prediction, rows in predicted:
-        tally.add(prediction, rows.T, rows.weights)
+def validated(network: Model, samples: Samples, node: NodeId) -> Scores:
+    """Return how good a model is on the validation samples of a node."""
+    tally = Tally(measure_for(network))
+    for rows in samples.chunks(CHUNK):
+        scores = scores_of(network, rows.X, node)
+        known = np.isfinite(scores[0])
+        _, T, weights = some_of(rows, known)
+        tally.add(predictions(network, scores[:, known]), T, weights)
     return tally.scores()
 
 
-def _prediction(network: Model, scores: Array) -> Array:
-    return scores if network.plan.is_regression else network.probabilities(scores)
+def validation_scores(
+    agreed: AgreedScores | None, names: Sequence[str]
+) -> ValidationScores | None:
+    """Return what nodes agreed on about validation samples, with their names."""
+    if agreed is None:
+        return None
+    rows = zip(names, agreed.by_node, strict=True) if agreed.by_node else ()
+    nodes = tuple(NodeScores(node=name, scores=scores) for name, scores in rows)
+    return ValidationScores(total=agreed.total, nodes=nodes)
+
+
+def scores_by_node(network: Model, shards: Sequence[Samples]) -> tuple[Scores, ...]:
+    """Return how good a model is on the validation samples of every node.
+
+    They are those that nodes publish if the plan says so.
+    """
+    measure = measure_for(network)
+    every = (validated(network, shard, node) for node, shard in enumerate(shards))
+    return tuple(unpacked(packed(one, measure), measure) for one in every)

@@ -13,7 +13,7 @@ from dssfn.hosting import Book
 from dssfn.lockstep import Workers
 from dssfn.planning import settle
 from dssfn.scores import Tally
-from dssfn.scoring import measure_for, predict_left_out
+from dssfn.scoring import measure_for, predictions
 from dssfn.shard import one_hot
 from dssfn.simulator import run_programs
 from dssfn.training import train_node
@@ -55,8 +55,11 @@ def by_hand(network, shards):
     tallies = []
     for node, shard in enumerate(shards):
         tally = Tally(measure_for(network))
-        for predicted, rows in predict_left_out(network, shard, node):
-            tally.add(predicted, rows.T, rows.weights)
+        scores = network.validation_scores(shard.X, node=node)
+        known = np.isfinite(scores[0])
+        weights = None if shard.weights is None else shard.weights[known]
+        predicted = predictions(network, scores[:, known])
+        tally.add(predicted, shard.T[:, known], weights)
         tallies.append(tally)
     return tallies
 
