@@ -54,7 +54,7 @@ def test_a_node_shows_its_figures_beside_those_that_it_could_have_alone():
     page = make_page(result, {})
     assert f"<h2>{TITLE} here</h2>" in page
     assert "Nobody else knows the figures" in page
-    assert "share of “well” that is found, specificity that of “ill”" in page
+    assert "The positive class is “well”" in page
 
 
 def test_what_cannot_be_known_is_said_in_words():
@@ -67,7 +67,7 @@ def test_what_cannot_be_known_is_said_in_words():
     }
     page = make_page(node_with(here), {})
     assert "No AUC: all samples are of one class." in page
-    assert "No model of this node alone: this node has more than" in page
+    assert "There is no model of this node alone: this node has more than" in page
     assert "of this node alone</th>" not in page
 
 
@@ -75,7 +75,8 @@ def test_a_node_without_samples_to_score_says_so():
     here = {"samples": "validation", "missing": {"model": "all were trained on."}}
     result = node_with(here, scores={"total": SCORES})
     page = make_page(result, {})
-    assert "No figures: all were trained on." in page
+    assert "This node does not know." in page
+    assert "all were trained on." in page
     assert own_table(result) is None
 
 
@@ -105,7 +106,7 @@ def test_every_node_has_a_row_where_they_are_known():
     page = make_page(result, {})
     assert "b&lt;i&gt;" in page
     assert "at an organisation that it was not trained on" in page
-    assert f"<h2>{TITLE}</h2>" in page
+    assert f"<h2>{TITLE} for all</h2>" in page
     assert nodes_table(host_with([])) is None
 
 

@@ -32,50 +32,78 @@ _SHARES = (
     "calibration_error",
 )
 _IN_UNITS = ("mae", "rmse")  # those of the target
-_LONE = {"local": "No model of this node alone: ", "model": "No figures: "}
 
 
 def scores_section(result: Result, pictures: Pictures) -> str:
-    """Return the section about how good the model is; nothing if that is not known."""
+    """Return what is known of how good the model is; nothing if that is not known."""
+    parts = (_here(result), _calibration(result, pictures), _all_nodes(result))
+    return "\n".join(part for part in parts if part)
+
+
+def _here(result: Result) -> str:
     here = result.here
+    if here is None:
+        return ""
+    title = "How good is the model here"
+    if here.model is None:
+        return section(title, "This node does not know.", table_card(_unknown(here)))
+    about = [_samples_here(here, result.settings.publish_scores)]
+    if here.local is None and "local" in here.missing:
+        why = clean(here.missing["local"], 200)
+        about.append(f"There is no model of this node alone: {why}")
     return section(
-        "How good is the model" + (" here" if here else ""),
-        _about(result),
+        title,
+        [*about, *_two_classes(result)],
         table_card(own_table(result), is_wide=True),
+    )
+
+
+def _calibration(result: Result, pictures: Pictures) -> str:
+    if (scores := calibrated(result)) is None:
+        return ""
+    is_own = result.here is not None and scores is result.here.model
+    of = f"{plural(round(scores.n), 'sample')} of {'this node' if is_own else 'all'}"
+    return section(
+        "Calibration",
+        f"Whether probabilities mean what they say, on {of}.",
         figure(
             pictures,
             "calibration",
-            "Calibration",
-            "Share of right answers by the probability that was given: on the line, a "
-            "probability means what it says.",
+            "Right answers by probability",
+            "On the line, as many predictions are right as their probability says.",
         ),
-        table_card(calibration_table(result)),
+        table_card(calibration_table(scores)),
+    )
+
+
+def _all_nodes(result: Result) -> str:
+    if result.scores is None:
+        return ""
+    about = "On validation samples of all nodes, each predicted by a member that was "
+    about += "not trained on it."
+    if result.settings.folds == "nodes":
+        about = (
+            "Every node's samples are predicted by a member that was trained without "
+            "this node: so good is the model at an organisation that it was not "
+            "trained on."
+        )
+    return section(
+        "How good is the model for all",
+        [about] if result.here else [about, *_two_classes(result)],
         table_card(total_table(result)),
         table_card(nodes_table(result), is_wide=True),
     )
 
 
-def _about(result: Result) -> list[str]:
-    """Return what must be known to read the tables."""
-    said = []
-    if here := result.here:
-        said.append(_samples_here(here, result.settings.publish_scores))
-        said += [_LONE.get(name, "") + clean(why, 200) for name, why in _why(here)]
-    if result.scores is not None and result.settings.folds == "nodes":
-        said.append(
-            "Every node's samples are predicted by a member that was trained without "
-            "this node: so good is the model at an organisation that it was not "
-            "trained on."
-        )
-    elif result.scores is not None and here is None:
-        said.append("Each sample is predicted by a member that was not trained on it.")
-    if len(result.settings.classes) == 2 and said:
-        first, second = (clean(label, 28) for label in result.settings.classes)
-        said.append(
-            f"Sensitivity is the share of “{second}” that is found, specificity that "
-            f"of “{first}”."
-        )
-    return said
+def _two_classes(result: Result) -> list[str]:
+    """Return which of two classes is the positive one."""
+    if len(result.settings.classes) != 2:
+        return []
+    first, second = (clean(label, 28) for label in result.settings.classes)
+    return [
+        f"The positive class is “{second}”: sensitivity is the share of it that is "
+        f"found, specificity that of “{first}”."
+    ]
 
 
 def _samples_here(here: OwnScores, published: bool) -> str:
@@ -88,8 +116,9 @@ def _samples_here(here: OwnScores, published: bool) -> str:
     )
 
 
-def _why(here: OwnScores) -> list[tuple[str, str]]:
-    return [(name, why) for name, why in here.missing.items() if name in _LONE]
+def _unknown(here: OwnScores) -> Table:
+    rows = [("why", clean(here.missing.get("model", NONE), 200))]
+    return Table("No figures", ("what", "words"), rows)
 
 
 def own_table(result: Result) -> Table | None:
@@ -142,18 +171,15 @@ def _shown(scores: Scores, name: str) -> str:
     return f"{value:.3f}".replace("-", "−")
 
 
-def calibration_table(result: Result) -> Table | None:
+def calibration_table(scores: Scores) -> Table:
     """Return how often predictions of about the same probability are right."""
-    scores = calibrated(result)
-    if scores is None:
-        return None
     rows = [
         (percent(one.confidence), percent(one.accuracy), count(one.n))
         for one in scores.calibration
     ]
     head = ("probability", "right", "samples")
     note = f"Mean distance: {percent(scores.calibration_error)}."
-    return Table("Probabilities and right answers", head, rows, 0, note=note)
+    return Table("In numbers", head, rows, note=note)
 
 
 def calibrated(result: Result) -> Scores | None:
