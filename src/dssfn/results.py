@@ -214,7 +214,7 @@ class ValidationScores(_Part, frozen=True, kw_only=True):
 
 
 class OwnScores(_Part, frozen=True, kw_only=True):
-    """How good the model is for one node; all three are scored on the same samples.
+    """How good the model is for one node, beside what the node could do alone.
 
     Parameters
     ----------
@@ -224,7 +224,8 @@ class OwnScores(_Part, frozen=True, kw_only=True):
     model : Scores, optional
         The model of all nodes.
     local : Scores, optional
-        A model with the same settings that was trained on this node's samples alone.
+        A model with the same settings that was trained on this node's samples alone; of
+        validation samples, on those that it has left out too.
     baseline : Scores, optional
         The share of each class among this node's training samples as probabilities, so
         that the most frequent one is predicted; the mean for a regression.

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
 from dssfn import Plan, Shard, build_topology, simulate
+from dssfn.driver import drive
 from dssfn.ensemble import largest_found, scores_of
 from dssfn.ensemble.validation import BY_NODE, SUMS
 from dssfn.errors import PlanError
@@ -13,10 +16,11 @@ from dssfn.hosting import Book
 from dssfn.lockstep import Workers
 from dssfn.planning import settle
 from dssfn.scores import Tally
-from dssfn.scoring import measure_for, predictions
+from dssfn.scoring import measure_for, predictions, validated
 from dssfn.shard import one_hot
 from dssfn.simulator import run_programs
 from dssfn.training import train_node
+from dssfn.transports import memory_network
 from tests.support.trainings import ALONE
 
 SMALL = {"n_layers": 2, "width": 20, "members": 5}
@@ -191,6 +195,55 @@ def test_a_message_has_a_row_per_node_only_if_the_plan_publishes_them(
     assert sizes[-1] == 9 + 1 + 45 + rows
     plan = plan_of(publish_scores=publish_scores)
     assert max(sizes) <= largest_found(plan, 4)
+
+
+class Recorded:
+    """A transport that keeps the letters of its host by their arc."""
+
+    def __init__(self, transport, kept):
+        self.transport, self.kept = transport, kept
+
+    def exchange(self, tag, letters, expected):
+        for arc, values in letters.items():
+            self.kept.setdefault(arc, []).append(values.copy())
+        return self.transport.exchange(tag, letters, expected)
+
+
+def letters_of(shards, plan):
+    """All letters of a training on a path, by arc, and a model."""
+    path = build_topology("path", len(shards))
+    plan, averaging = settle(plan, path)
+    nodes, kept = range(len(shards)), {}
+    arcs = [(i, j) for i in nodes for j in path.neighbours(i)]
+
+    def run(node, transport):
+        program = train_node(shards[node], plan, n_nodes=len(shards), node=node)
+        return drive({node: program}, averaging, Recorded(transport, kept))[node]
+
+    with ThreadPoolExecutor(len(shards)) as pool:
+        transports = memory_network([[node] for node in nodes], arcs)
+        networks = list(pool.map(run, nodes, transports))
+    return kept, networks[0]
+
+
+@pytest.mark.parametrize("publish_scores", [False, True])
+def test_no_letter_passes_on_what_a_neighbour_scored_unless_it_is_published(
+    publish_scores,
+):
+    X, codes = samples()
+    shards = shards_of(X, one_hot(codes, 3), 3)  # the second is the root of the tree
+    kept, network = letters_of(shards, plan_of(publish_scores=publish_scores))
+    own = validated(network, shards[0], 0)
+    figures = (own.accuracy, own.balanced_accuracy, own.auc, own.log_loss)
+    passed_on = np.concatenate([one.ravel() for one in kept[1, 2]])
+    assert passed_on.size > 1000
+    for figure in figures:
+        # The training's own scores and the model's differ by rounding.
+        is_there = bool(np.isclose(passed_on, figure, rtol=1e-9, atol=0).any())
+        assert is_there == publish_scores
+    values = set(X.ravel().tolist())
+    for letters in kept.values():
+        assert not any(values & set(one.ravel().tolist()) for one in letters)
 
 
 def test_a_federation_of_many_small_models_can_send_its_scores():

@@ -58,6 +58,14 @@ def test_without_a_test_file_a_node_takes_what_members_have_left_out(network):
     assert own.model.n == own.local.n == own.baseline.n
 
 
+def test_a_local_model_that_leaves_out_less_is_scored_on_less():
+    plan = PLAN.replace(folds="nodes")
+    network = train(plan=plan)
+    own = OwnSamples(0, SHARDS[0]).scored(network, plan)
+    assert own.model.n == own.baseline.n == 120
+    assert 0 < own.local.n < 120  # two folds of five are left out by nobody
+
+
 def test_the_samples_of_a_test_file_are_predicted_by_all_members(network):
     own = OwnSamples(1, SHARDS[1], TEST).scored(network, PLAN)
     truth = TEST.T.argmax(axis=0)
@@ -93,8 +101,6 @@ def test_with_nodes_left_out_a_node_is_scored_by_the_member_that_never_saw_it():
     own = OwnSamples(2, SHARDS[2]).scored(network, plan)
     says = network.member_scores(SHARDS[2].X)[2].argmax(axis=0)
     right = says == SHARDS[2].T.argmax(axis=0)
-    # The local model leaves rows out, as one node cannot be left out; where it leaves
-    # out all rows in turn, nothing is missing.
     assert own.model.n == own.local.n == 90
     assert own.model.accuracy == np.mean(right)
 

@@ -116,19 +116,22 @@ class OwnSamples:
             return run_programs([program], averaging, workers)[0]
 
     def _scores(self, models: dict[str, Model]) -> dict[str, Scores]:
-        """Score models and the baseline on samples that all models can be scored on."""
+        """Score models and the baseline on the samples that the first can predict."""
         node = self.node if self.test is None else None
         measure = measure_for(models["model"])
         tallies = {name: Tally(measure) for name in (*models, "baseline")}
-        constant = self._mean_target()
+        constant = self._mean_target()[:, None]
         for rows in (self.test or self.training).chunks(CHUNK):
-            every = {name: scores_of(one, rows.X, node) for name, one in models.items()}
-            known = np.logical_and.reduce([np.isfinite(S[0]) for S in every.values()])
-            _, T, weights = some_of(rows, known)
-            for name, one in models.items():
-                tallies[name].add(predictions(one, every[name][:, known]), T, weights)
-            same = np.repeat(constant[:, None], T.shape[1], axis=1)
-            tallies["baseline"].add(same, T, weights)
+            known = np.ones(rows.X.shape[1], dtype=bool)
+            for name, model in models.items():
+                scores = scores_of(model, rows.X, node)
+                # A model of this node alone may have left out fewer of them.
+                known = known & np.isfinite(scores[0])
+                _, T, weights = some_of(rows, known)
+                tallies[name].add(predictions(model, scores[:, known]), T, weights)
+                if name == "model":
+                    same = np.repeat(constant, T.shape[1], axis=1)
+                    tallies["baseline"].add(same, T, weights)
         return {name: tally.scores() for name, tally in tallies.items()}
 
     def _mean_target(self) -> Array:

@@ -92,6 +92,7 @@ def test_a_regression_shows_errors_and_the_mean():
     table = own_table(msgspec.convert(result, Result))
     assert table.head[-1] == "mean"
     assert [row[:2] for row in table.rows] == [
+        ("samples", "40"),
         ("R²", "\u22120.250"),
         ("mean absolute error", "12.500"),
         ("root mean squared error", "15.000"),

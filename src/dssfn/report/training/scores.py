@@ -137,6 +137,7 @@ def own_table(result: Result) -> Table | None:
         (_NAMES[name], *(_shown(scores, name) for scores in known.values()))
         for name in _figures_of(here.model)
     ]
+    rows.insert(0, ("samples", *(count(scores.n) for scores in known.values())))
     what = {"test": "test sample", "validation": "validation sample"}[here.samples]
     caption = f"On {plural(round(here.model.n), what)} of this node"
     return Table(caption, ("figure", *known), rows, note=_reasons(here.model))
