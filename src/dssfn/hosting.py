@@ -16,11 +16,13 @@ import numpy as np
 from dssfn._typing import Array, NodeId
 from dssfn.config import Plan
 from dssfn.consensus import Averaging
+from dssfn.ensemble import AgreedScores
 from dssfn.planning import BYTES_PER_SCALAR
 from dssfn.programs import Message, Program
+from dssfn.progress import Progress
 from dssfn.records import LayerRecord
 from dssfn.shard import Samples
-from dssfn.training import Model, train_node
+from dssfn.training import Model, scores_of, train_node
 
 
 @dataclass(slots=True)
@@ -66,6 +68,8 @@ class Simulation:
         The averaging scheme that was used.
     seconds : float
         Wall time of the training.
+    scores : AgreedScores, optional
+        How good the model is on validation samples, if it was trained with some.
     """
 
     networks: tuple[Model, ...]
@@ -74,6 +78,7 @@ class Simulation:
     traffic_by_layer: dict[int, Traffic]
     consensus: str
     seconds: float
+    scores: AgreedScores | None = None
 
     @property
     def node_spread(self) -> float:
@@ -106,6 +111,7 @@ class Book:
 
     on_layer: Callable[[LayerRecord, Traffic], None] | None
     history: list[LayerRecord] = field(default_factory=list)
+    progress: Progress | None = None  # what the nodes have agreed on so far
     traffic: Traffic = field(default_factory=Traffic)
     by_layer: defaultdict[int, Traffic] = field(
         default_factory=lambda: defaultdict(Traffic)
@@ -122,17 +128,24 @@ class Book:
         if self.on_layer:
             self.on_layer(record, self.by_layer[record.layer])
 
+    def keep(self, progress: Progress) -> None:
+        """Keep what the nodes have agreed on."""
+        self.progress = progress
+
     def closed(
         self, networks: Iterable[Model], averaging: Averaging, seconds: float
     ) -> Simulation:
         """Return the outcome of the training that was recorded."""
+        models = tuple(networks)
+        assert self.progress is not None
         return Simulation(
-            networks=tuple(networks),
+            networks=models,
             history=tuple(self.history),
             traffic=self.traffic,
             traffic_by_layer=dict(self.by_layer),
             consensus=averaging.name,
             seconds=seconds,
+            scores=scores_of(models[0].plan, self.progress),
         )
 
 
@@ -174,6 +187,7 @@ def start_programs(
             node=node,
             memory=share,
             n_threads=n_threads,
+            on_progress=None if place else book.keep,
             on_layer=None if place else book.write,
         )
         for place, (node, shard) in enumerate(zip(nodes, shards, strict=True))

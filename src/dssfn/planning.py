@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import math
 
-from dssfn.config import Plan
+from dssfn.config import AUTO, Plan
 from dssfn.consensus import Averaging, make_averaging, seconds
+from dssfn.errors import PlanError
 from dssfn.solvers import solver_of
 from dssfn.topology import Topology
 
@@ -38,11 +39,20 @@ def settle(plan: Plan, topology: Topology) -> tuple[Plan, Averaging]:
     ('gram', 'krylov')
     """
     if plan.finds_size:
+        _check_folds(plan, topology)
         plan = plan.replace(solver="gram", consensus="tree")
     if plan.solver == "auto":
         plan = _choose_solver(plan, topology)
     averaging = _averaging(plan, topology)
     return plan.replace(consensus=averaging.name), averaging
+
+
+def _check_folds(plan: Plan, topology: Topology) -> None:
+    if plan.folds == "nodes" and plan.size == AUTO and topology.n_nodes < 2:
+        raise PlanError(
+            '`folds`: "nodes" leaves whole nodes out, and of one node nobody is left '
+            'to train on. Take part with more nodes, or write folds = "rows".'
+        )
 
 
 def _choose_solver(plan: Plan, topology: Topology) -> Plan:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -17,6 +17,7 @@ from dssfn._atomic import write_atomically
 from dssfn.config import Plan
 from dssfn.errors import DataError
 from dssfn.json_text import to_json
+from dssfn.scores import Scores
 
 MODEL_FILE, RESULT_FILE = "model.safetensors", "result.json"
 ONE_FILE_EACH = "one file each"  # how samples are divided if every node has a file
@@ -182,6 +183,63 @@ class Seconds(_Part, frozen=True, kw_only=True):
     training: float | None = None
 
 
+class NodeScores(_Part, frozen=True, kw_only=True):
+    """How good the model is on the validation samples of one node.
+
+    Parameters
+    ----------
+    node : str
+        Its name; in a simulation its number.
+    scores : Scores
+        The figures.
+    """
+
+    node: str
+    scores: Scores
+
+
+class ValidationScores(_Part, frozen=True, kw_only=True):
+    """How good the model is on samples that a member was not trained on.
+
+    Parameters
+    ----------
+    total : Scores
+        On those of all nodes.
+    nodes : tuple of NodeScores
+        On those of each node, if the plan publishes them or one host knows them all.
+    """
+
+    total: Scores
+    nodes: tuple[NodeScores, ...] = ()
+
+
+class OwnScores(_Part, frozen=True, kw_only=True):
+    """How good the model is for one node, beside what the node could do alone.
+
+    Parameters
+    ----------
+    samples : {"test", "validation"}
+        Which samples of the node: those of its test file, or those of its training
+        samples that a member was not trained on.
+    model : Scores, optional
+        The model of all nodes.
+    local : Scores, optional
+        A model with the same settings that was trained on this node's samples alone; of
+        validation samples, on those that it has left out too.
+    baseline : Scores, optional
+        The share of each class among this node's training samples as probabilities, so
+        that the most frequent one is predicted; the mean for a regression.
+    missing : dict
+        Why one of them is not known, by its name.
+    """
+
+    samples: Literal["test", "validation"]
+    model: Scores | None = None
+    local: Scores | None = None
+    baseline: Scores | None = None
+    missing: dict[str, str] = {}
+
+
 class Settings(Plan, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The plan, with what was chosen where it said auto, and where it was run.
 
@@ -215,9 +273,14 @@ class Result(_Part, frozen=True, kw_only=True):
     model, sha256 : str, optional
         A node's model file, and its digest, by which nodes compare their models.
     n_train, n_test : int
-        Samples of all nodes. A node does not know the first, and has none to test on.
+        Samples of all nodes. A node does not know the first, and tests on those of its
+        own test file.
     train_accuracy, test_accuracy, train_error_db : float, optional
         Metrics of the last layer.
+    scores : ValidationScores, optional
+        How good the model is on validation samples, as all nodes agree on it.
+    here : OwnScores, optional
+        How good the model is for the node that wrote this.
     layers : tuple of Layer
         Metrics of every layer. A node that was restarted after the others had left
         may lack the last one.
@@ -246,6 +309,8 @@ class Result(_Part, frozen=True, kw_only=True):
     train_accuracy: Share | None
     test_accuracy: Share | None
     train_error_db: float | None
+    scores: ValidationScores | None = None
+    here: OwnScores | None = None
     layers: tuple[Layer, ...]
     communication: Communication | None = None
     equivalence: Equivalence | None = None

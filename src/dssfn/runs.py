@@ -16,11 +16,12 @@ from dssfn.ball import TINY
 from dssfn.config import Plan
 from dssfn.datasets import Dataset, ShardFiles, load, partition
 from dssfn.datasets.checks import Source
-from dssfn.errors import DataError
+from dssfn.errors import DataError, PlanError
 from dssfn.hosting import Simulation, Traffic
 from dssfn.provenance import made_by
 from dssfn.records import LayerRecord
 from dssfn.results import ONE_FILE_EACH, Equivalence, Result, Seconds
+from dssfn.scoring import scores_by_node, validation_scores
 from dssfn.shard import Pooled, Samples, Shard, class_codes, divide, one_hot
 from dssfn.simulator import simulate
 from dssfn.summary import (
@@ -60,6 +61,8 @@ class Run:
         How the samples were divided.
     memory : int, optional
         Bytes that the nodes of this process may use together.
+    node_names : sequence of str, optional
+        The names of all nodes; by default their numbers.
     """
 
     name: str
@@ -69,6 +72,12 @@ class Run:
     topology: Topology
     partition: str
     memory: int | None = None
+    node_names: Sequence[str] | None = None
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of all nodes, or their numbers."""
+        return self.node_names or [str(node) for node in range(self.topology.n_nodes)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +219,12 @@ class Outcome:
 def execute(run: Run, *, check_equivalence: bool, on_layer: OnLayer | None) -> Outcome:
     """Train over the graph, test, and compare with the centralised model if asked."""
     start = time.perf_counter()
-    simulation = train(run, on_layer)
+    if check_equivalence and run.plan.folds == "nodes":
+        raise PlanError(
+            '`folds`: "nodes" leaves whole nodes out, and one machine has none, so '
+            'there is nothing to compare with. Do not ask for it, or take "rows".'
+        )
+    simulation = _with_every_row(run, train(run, on_layer))
     tested = predict_test(simulation.networks[0], run.test)
     equivalence = Equivalence(node_spread=simulation.node_spread)
     if check_equivalence:
@@ -219,6 +233,15 @@ def execute(run: Run, *, check_equivalence: bool, on_layer: OnLayer | None) -> O
     return outcome_of(
         run, simulation, tested, n_train, equivalence=equivalence, start=start
     )
+
+
+def _with_every_row(run: Run, simulation: Simulation) -> Simulation:
+    """Add the scores of every node: one process that hosts all of them may know."""
+    scores = simulation.scores
+    if scores is None or scores.by_node:
+        return simulation
+    rows = scores_by_node(simulation.networks[0], run.shards)
+    return replace(simulation, scores=replace(scores, by_node=rows))
 
 
 def outcome_of(
@@ -259,6 +282,7 @@ def outcome_of(
         train_accuracy=last.train_accuracy,
         test_accuracy=share_of_equal(tested.predicted, tested.labels),
         train_error_db=last.train_error_db,
+        scores=validation_scores(simulation.scores, run.names),
         layers=layers_of(simulation, tested),
         communication=communication_of(simulation),
         equivalence=equivalence,

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from dssfn import ensemble, fixed_size
 from dssfn._typing import NodeId
 from dssfn.config import Plan
-from dssfn.ensemble import Ensemble
+from dssfn.ensemble import AgreedScores, Ensemble
 from dssfn.errors import DataError
 from dssfn.network import Network
 from dssfn.programs import Program
@@ -88,6 +88,14 @@ def model_of(plan: Plan, progress: Progress) -> Model:
     if plan.finds_size:
         return ensemble.ensemble_of(plan, progress)
     return fixed_size.network_of(plan, progress)
+
+
+def scores_of(plan: Plan, progress: Progress) -> AgreedScores | None:
+    """Return what a finished training has agreed on about validation samples.
+
+    A network of fixed size has none, so that nothing is known.
+    """
+    return ensemble.scores_of(plan, progress) if plan.finds_size else None
 
 
 def is_complete(plan: Plan, progress: Progress | None) -> bool:

@@ -72,7 +72,7 @@ class Attack:
         plan, _ = settled(federation)
         rules = Rules(
             run=int(federation.fingerprint()[:16], 16),
-            largest=largest_letter(plan),
+            largest=largest_letter(plan, len(federation.nodes)),
             n_layers=plan.n_layers,
         )
         agreed, digest = federation.agreed(), random_digest(plan)

@@ -58,7 +58,7 @@ def test_what_the_plan_leaves_open_becomes_a_tree():
 def test_no_letter_is_larger_than_the_largest():
     n, Q = PLAN.n_units, PLAN.n_outputs
     for solver in ("gram", "krylov"):  # which may turn to the Gram matrix too
-        largest = largest_letter(PLAN.replace(solver=solver))
+        largest = largest_letter(PLAN.replace(solver=solver), 4)
         assert largest >= Gram().message_size(Q, n) + 4
     with pytest.raises(PlanError, match="Choose a smaller width"):
-        largest_letter(PLAN.replace(solver="gram", width=30_000))
+        largest_letter(PLAN.replace(solver="gram", width=30_000), 4)

@@ -33,9 +33,11 @@ def test_a_node_tells_of_the_layers_that_it_has_seen_end(simulated, n_known, tmp
     training = SimpleNamespace(
         records={record.layer: record for record in simulated.history[:n_known]},
         topology=build_topology("path", 3),
+        node=0,
+        scores=None,
         transport=SimpleNamespace(accounts=lambda: {"b": (Account(bytes_sent=8), 0)}),
     )
-    result = _finish(simulated.networks[0], training, "a", tmp_path, 1.5)
+    result = _finish(simulated.networks[0], training, "abc", tmp_path, 1.5)
     assert read_result(tmp_path) == result
     assert [row.cost for row in result.layers] == [
         record.cost for record in simulated.history[:n_known]

@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
+SCORES = {
+    "n": 40,
+    "accuracy": 0.825,
+    "balanced_accuracy": 0.8,
+    "log_loss": 0.41234,
+    "calibration_error": 0.031,
+    "calibration": [
+        {"n": 10, "confidence": 0.6, "accuracy": 0.5},
+        {"n": 30, "confidence": 0.95, "accuracy": 0.9},
+    ],
+}
+
 
 def sample_result(classes=("a", "b", "c"), *, n_nodes=5, n_layers=3):
     """Metrics of a made-up training; every class is once taken for the next."""
@@ -30,6 +42,7 @@ def sample_result(classes=("a", "b", "c"), *, n_nodes=5, n_layers=3):
         "train_accuracy": layers[-1]["train_accuracy"],
         "test_accuracy": 10 * Q / n_test,
         "train_error_db": layers[-1]["train_error_db"],
+        "scores": {"total": SCORES},
         "layers": layers,
         "communication": {
             "consensus": "exact",
@@ -84,7 +97,7 @@ def node_result():
     for row in whole["layers"]:
         row["test_accuracy"] = None
         del row["rounds"], row["bytes_total"]
-    for name in ("data", "n_train", "communication", "equivalence"):
+    for name in ("data", "n_train", "scores", "communication", "equivalence"):
         del whole[name]
     link = {"bytes_received": 2000, "seconds_waited": 75.0, "n_connections": 1}
     return whole | {

@@ -9,13 +9,18 @@ from dssfn.ensemble.program import (
     grow_ensemble,
     is_complete,
     largest_found,
+    scores_of,
 )
+from dssfn.ensemble.validation import AgreedScores, measure_of
 
 __all__ = [
+    "AgreedScores",
     "Ensemble",
     "check_stages",
     "ensemble_of",
     "grow_ensemble",
     "is_complete",
     "largest_found",
+    "measure_of",
+    "scores_of",
 ]

@@ -13,7 +13,6 @@ import numpy as np
 from dssfn._typing import Array
 from dssfn.config import BALANCED, Plan
 from dssfn.ensemble.choices import members_for
-from dssfn.errors import PlanError
 from dssfn.programs import Program
 from dssfn.progress import Stage
 from dssfn.scaling import Weighted, agree_scaling
@@ -111,11 +110,6 @@ def agree_basis(samples: Samples, plan: Plan, n_nodes: int) -> Program[Basis]:
 def _n_members(plan: Plan, weight: float, n_nodes: int) -> int:
     if plan.size == "ssfn":
         return 1
-    if plan.folds == "nodes" and n_nodes == 1:
-        raise PlanError(
-            '`folds` = "nodes" leaves whole nodes out, so there must be at least two '
-            'of them, got one. Leave `folds` out, or give "rows".'
-        )
     if isinstance(plan.members, int):
         return plan.members
     if plan.folds == "nodes":

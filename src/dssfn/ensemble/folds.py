@@ -7,12 +7,33 @@ samples of a node share one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
-from dssfn._typing import Array
+from dssfn._typing import Array, NodeId
+from dssfn.config import Plan
 
 Folds = NDArray[np.intp]
+
+
+def fold_rule(plan: Plan, node: NodeId) -> Callable[[Array], Folds]:
+    """Return what gives the folds of a node's samples X (P, J).
+
+    A member leaves out the fold of its number; other folds are left out by nobody. The
+    plan must have its members as a number.
+    """
+    if plan.members == 1:
+        return partial(_one_fold, fold=1)
+    if plan.folds == "nodes":
+        return partial(_one_fold, fold=node % plan.most_members)
+    return partial(folds_of, n_folds=plan.n_folds, seed=plan.seed)
+
+
+def _one_fold(X: Array, fold: int) -> Folds:
+    return np.full(X.shape[1], fold, dtype=np.intp)
 
 
 def folds_of(X: Array, n_folds: int, seed: int) -> Folds:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dssfn._typing import Array
+from dssfn._typing import Array, NodeId
 from dssfn.calibration import probabilities
 from dssfn.config import Plan
 from dssfn.ensemble.calibrate import softmax
-from dssfn.ensemble.folds import folds_of
+from dssfn.ensemble.folds import fold_rule
 from dssfn.ensemble.units import (
     CONSTANT,
     hidden_features,
@@ -88,17 +88,26 @@ class Ensemble:
                     scores[member, :, columns] = last
         return scores
 
-    def validation_scores(self, X: Array) -> Array:
+    def validation_scores(self, X: Array, *, node: NodeId = 0) -> Array:
         """Return the scores of training samples by a member that did not see them.
 
         Those of samples that all members were trained on are NaN.
+
+        Parameters
+        ----------
+        X : array of shape (P, J)
+            Training samples of one node.
+        node : int
+            The number of that node, by which `folds = "nodes"` leaves samples out.
         """
-        folds = folds_of(X, self.plan.n_folds, self.plan.seed)
-        scores = self.member_scores(X)
-        left_out = (folds < self.n_members) & (self.n_members > 1)
-        found: Array = np.full(scores.shape[1:], np.nan)
-        columns = np.flatnonzero(left_out)
-        found[:, columns] = scores[folds[columns], :, columns].T
+        self.check_samples(X)
+        folds = fold_rule(self.plan, node)(X)
+        found: Array = np.full((len(self.target_shift), X.shape[1]), np.nan)
+        for member in range(self.n_members):
+            left_out = np.flatnonzero(folds == member)
+            for start in range(0, len(left_out), CHUNK):
+                columns = left_out[start : start + CHUNK]
+                *_, found[:, columns] = self._staged(X[:, columns], member)
         return found
 
     def probabilities(self, scores: Array) -> Array:

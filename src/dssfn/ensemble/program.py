@@ -5,7 +5,9 @@ training samples, by which every node solves the layer for all ridges, and one o
 errors on validation samples for each of them, by which every node takes the same ridge.
 The input scale is chosen at layer 1, and the width there too, by growing it while the
 validation error falls; a wider layer sends its new sums only. The depth is that of the
-lowest validation error. Every choice is a function of agreed numbers.
+lowest validation error. Every choice is a function of agreed numbers. At the end nodes
+agree on how steep the probabilities are, and on how good the model is on validation
+samples.
 
 `size = "ssfn"` is the same with one member, no validation samples, and training errors,
 which follow from the sums.
@@ -16,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from dssfn.config import AUTO, Plan
 from dssfn.ensemble.basis import BasedSamples, Basis, agree_basis
 from dssfn.ensemble.calibrate import SLOPES, best_slope, slope_losses
 from dssfn.ensemble.choices import Rules, choose, rules_of, scale_factors
-from dssfn.ensemble.folds import Folds, folds_of
+from dssfn.ensemble.folds import fold_rule
 from dssfn.ensemble.model import Ensemble
 from dssfn.ensemble.ridge import message_size
 from dssfn.ensemble.solve import (
@@ -37,6 +38,14 @@ from dssfn.ensemble.solve import (
 )
 from dssfn.ensemble.track import TALLY, Track
 from dssfn.ensemble.units import CONSTANT, n_features_of
+from dssfn.ensemble.validation import (
+    AgreedScores,
+    agreed_scores,
+    check_score_stage,
+    most_score_numbers,
+    score_message,
+    score_stage,
+)
 from dssfn.programs import INPUTS, NO_RIDER, Agreed, Message, Program, run_about
 from dssfn.progress import Progress, Stage
 from dssfn.records import LayerRecord, Tried, decibel, record_of, share
@@ -72,6 +81,7 @@ def grow_ensemble(
         growth = _Growth(
             plan=plan,
             basis=basis,
+            node=node,
             n_nodes=n_nodes,
             tracks=[
                 stack.enter_context(closing(track))
@@ -96,12 +106,6 @@ def _tracks(
 ) -> Iterator[Track]:
     """Yield a track for every scale of the inputs that is tried."""
     K = basis.n_members
-    n_folds = plan.replace(members=K).n_folds if K > 1 else 1
-    fold_of = partial(folds_of, n_folds=n_folds, seed=plan.seed)
-    if K == 1:
-        fold_of = partial(_one_fold, fold=K)  # nobody leaves a sample out
-    elif plan.folds == "nodes":
-        fold_of = partial(_one_fold, fold=node % K)
     for factors in scales_of(plan, basis):
         yield Track(
             BasedSamples(samples, basis),
@@ -109,7 +113,7 @@ def _tracks(
             basis.shift,
             basis.scale / factors,
             n_members=K,
-            fold_of=fold_of,
+            fold_of=fold_rule(plan.replace(members=K), node),
             keep=_fits(plan, K, samples.n_samples, memory),
             n_threads=n_threads,
         )
@@ -131,10 +135,6 @@ def scale_names(plan: Plan) -> list[str]:
         return [plan.scale]
     is_open = plan.standardize and plan.size == AUTO
     return ["common", "columns"] if is_open else ["columns"]
-
-
-def _one_fold(X: Array, fold: int) -> Folds:
-    return np.full(X.shape[1], fold, dtype=np.intp)
 
 
 def _fits(plan: Plan, n_members: int, n_samples: int, memory: int | None) -> bool:
@@ -173,7 +173,7 @@ class _Growth:
 
     Parameters
     ----------
-    plan, n_nodes, on_progress, on_layer
+    plan, node, n_nodes, on_progress, on_layer
         As in `grow_ensemble`.
     basis : Basis
         What was agreed on before the first layer.
@@ -185,6 +185,7 @@ class _Growth:
 
     plan: Plan
     basis: Basis
+    node: NodeId
     n_nodes: int
     tracks: list[Track]
     progress: Progress
@@ -204,7 +205,7 @@ class _Growth:
         while not self.rules.is_deep_enough(errors_of(self.progress)):
             yield from self._hidden_layer(len(self.progress.stages))
         if not is_complete(self.progress):
-            yield from self._calibration()
+            yield from self._last_stage()
 
     def replay(self) -> None:
         """Bring the tracks to where the progress is."""
@@ -321,10 +322,18 @@ class _Growth:
             tried.append(_Tried(one, choice, *sums[choice].tolist()))
         return tried
 
-    def _calibration(self) -> Program[None]:
+    def _last_stage(self) -> Program[None]:
+        """Agree on probabilities, and on how good the model is."""
+        n_layers = len(self.progress.stages)
+        slope = yield from self._calibration(n_layers - 1)
+        scores: dict[str, Array] = {}
+        if self.basis.n_members > 1:
+            scores = yield from self._validation_scores(n_layers - 1, slope)
+        self._finish(n_layers, {"slope": np.array([slope]), **scores})
+
+    def _calibration(self, layer: int) -> Program[float]:
         """Find how steep the probabilities are, and tell of the last layer."""
         (track,) = self.tracks
-        layer = len(self.progress.stages) - 1
         losses = np.zeros(len(SLOPES))
         if not self.plan.is_regression:
             for S, T, weights in track.best():
@@ -332,7 +341,16 @@ class _Growth:
         request = Message.of(losses)
         mean, before = yield from self._average(layer, request, self._rider())
         self._tell(layer, before[0], _picked(self.progress, layer))
-        self._finish(layer + 1, {"slope": np.array([best_slope(mean)])})
+        return best_slope(mean)
+
+    def _validation_scores(self, layer: int, slope: float) -> Program[dict[str, Array]]:
+        """Agree on how good the model is on validation samples."""
+        (track,) = self.tracks
+        plan, basis = self.plan, self.basis
+        where = {"node": self.node, "n_nodes": self.n_nodes}
+        mine = score_message(track.best(), plan, basis, slope=slope, **where)
+        mean, _ = yield from self._average(layer, Message.of(mine))
+        return score_stage(self.n_nodes * mean, plan, basis)
 
     def _average(
         self, layer: int, request: Message, rider: Array = NO_RIDER
@@ -440,6 +458,12 @@ def is_complete(progress: Progress | None) -> bool:
     return progress is not None and "slope" in progress.stages[-1]
 
 
+def scores_of(plan: Plan, progress: Progress) -> AgreedScores | None:
+    """Return how good the model of a finished training is on validation samples."""
+    basis = Basis.from_stage(progress.stages[0])
+    return agreed_scores(plan, progress.stages[-1], basis)
+
+
 def ensemble_of(plan: Plan, progress: Progress) -> Ensemble:
     """Return the model of a finished training, as deep as validation has it."""
     first = progress.stages[0]
@@ -517,13 +541,14 @@ def check_stages(plan: Plan, progress: Progress) -> None:
     for stage in layers:
         if stage["O"].shape[-3:-1] != (K, Q):
             raise ValueError("its matrices are not those of the plan")
+    check_score_stage(plan, progress.stages[-1])
 
 
-def largest_found(plan: Plan) -> int:
+def largest_found(plan: Plan, n_nodes: int) -> int:
     """Return how many numbers the largest letter of a training can have.
 
-    It is a layer's sums for two scales, or the whole model, of which nodes compare the
-    lowest and the highest numbers.
+    It is a layer's sums for two scales, or all that was agreed on, of which nodes
+    compare the lowest and the highest numbers.
     """
     Q, P, K = plan.n_outputs, plan.n_features, plan.most_members
     n = n_features_of(1, P, Q, plan.most_width)
@@ -531,4 +556,5 @@ def largest_found(plan: Plan) -> int:
     sums = max(2 * K * message_size(Q, 0, n), (K + 1) * message_size(Q, 0, n_linear))
     per_layer = K * (Q * n + 2 * n + 8)
     stages = 2 * K * Q * n_linear + (plan.most_layers + 1) * per_layer + 3 * P + 6 * Q
+    stages += most_score_numbers(plan, n_nodes)
     return max(sums, 2 * stages) + 4 * TALLY

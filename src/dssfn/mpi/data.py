@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -30,9 +31,10 @@ def open_data(
     data = options.load(plan.seed)
     _check_fit(data, plan)
     how = options.partition or "iid"
-    return divided(
+    run = divided(
         data, plan, federation.topology(), how, memory=memory, nodes=hosts[rank]
     )
+    return replace(run, node_names=federation.names)
 
 
 def _own_files(
@@ -60,6 +62,7 @@ def _own_files(
         topology=federation.topology(),
         partition=ONE_FILE_EACH,
         memory=memory,
+        node_names=federation.names,
     )
 
 

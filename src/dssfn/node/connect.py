@@ -62,7 +62,7 @@ def connect(
         differences=federation.differences,
         rules=Rules(
             run=int(federation.fingerprint()[:16], 16),
-            largest=largest_letter(plan),
+            largest=largest_letter(plan, len(federation.nodes)),
             n_layers=plan.most_layers,
         ),
         members=frozenset(federation.names),
@@ -77,10 +77,10 @@ def connect(
     )
 
 
-def largest_letter(plan: Plan) -> int:
+def largest_letter(plan: Plan, n_nodes: int) -> int:
     """Return how many numbers the largest letter of a training has."""
     if plan.finds_size:
-        return _checked(largest_found(plan))
+        return _checked(largest_found(plan, n_nodes))
     Q = plan.n_outputs
     units = [plan.inputs_of(layer) for layer in range(plan.depth + 1)]
     whole_model = Q * sum(units) + 2 * plan.n_features

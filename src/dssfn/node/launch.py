@@ -6,7 +6,7 @@ import hashlib
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import (
     AbstractContextManager,
     ExitStack,
@@ -15,6 +15,9 @@ from contextlib import (
 )
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from dssfn._plain_text import printable
 from dssfn.config import Plan, bytes_of
@@ -25,6 +28,7 @@ from dssfn.node.checkpoint import Checkpoints
 from dssfn.node.connect import connect
 from dssfn.node.farewell import farewell
 from dssfn.node.native_log import native_lines
+from dssfn.node.own_scores import OwnSamples
 from dssfn.node.preflight import (
     check_port,
     class_counts,
@@ -32,6 +36,7 @@ from dssfn.node.preflight import (
     identity_of,
     prepare_out,
     samples_of,
+    samples_to_test_on,
 )
 from dssfn.node.runtime import NodeTraining, settled
 from dssfn.node.spec import load_node
@@ -42,10 +47,12 @@ from dssfn.results import (
     ONE_FILE_EACH,
     Layer,
     NeighbourTraffic,
+    OwnScores,
     Result,
     Seconds,
     write_result,
 )
+from dssfn.scoring import validation_scores
 from dssfn.shard import Samples
 from dssfn.summary import graph_of, settings_of
 from dssfn.training import Model
@@ -69,7 +76,10 @@ def launch(node: Path, *, fresh: bool = False) -> tuple[Path, Result]:
     spec, federation = load_node(node)
     plan, averaging = settled(federation)
     identity, samples = identity_of(spec), samples_of(spec, plan)
-    class_counts(samples)  # a bad value is found before the others wait for this node
+    test = samples_to_test_on(spec, plan)
+    for some in (samples, test):  # a bad value is found before the others wait
+        if some is not None:
+            class_counts(some)
     out = prepare_out(spec, plan)
     if spec.listen is not None:
         check_port(spec.listen)
@@ -82,8 +92,16 @@ def launch(node: Path, *, fresh: bool = False) -> tuple[Path, Result]:
         stack.enter_context(_logging(out / LOG_FILE))
         log.info("%s starts: plan %s", spec.name, federation.fingerprint()[:16])
         warn_of_few(samples.n_samples)
-        training = NodeTraining(
+        own = OwnSamples(
             node=federation.index(spec.name),
+            training=samples,
+            test=test,
+            local_model=spec.local_model,
+            memory=bytes_of(spec.memory) if spec.memory else None,
+            n_threads=spec.threads or n_cores(),
+        )
+        training = NodeTraining(
+            node=own.node,
             topology=federation.topology(),
             plan=plan,
             averaging=averaging,
@@ -97,18 +115,28 @@ def launch(node: Path, *, fresh: bool = False) -> tuple[Path, Result]:
                 addresses=spec.peers,
             ),
             checkpoints=checkpoints,
-            memory=bytes_of(spec.memory) if spec.memory else None,
-            n_threads=spec.threads or n_cores(),
+            memory=own.memory,
+            n_threads=own.n_threads,
             start_deadline=spec.start_deadline,
             on_layer=lambda record: _tell(record, plan),
         )
-        stack.enter_context(farewell(training, node))
-        stack.enter_context(metrics(training))
-        network = training.run()
-        seconds = time.perf_counter() - start
-        result = _finish(network, training, spec.name, out, seconds)
-        log.info("%s has finished: %s", spec.name, result.sha256)
+        with farewell(training, node), metrics(training):
+            network = training.run()
+            seconds = time.perf_counter() - start
+            result = _finish(network, training, federation.names, out, seconds)
+            log.info("%s has finished: %s", spec.name, result.sha256)
+        # The others have their model too, and need not wait for what follows.
+        result = with_own_scores(result, own.scored(network, plan))
+        write_result(result, out, private=True)
     return out, result
+
+
+def with_own_scores(result: Result, here: OwnScores) -> Result:
+    """Return the result of a node that knows how good the model is for it."""
+    changes: dict[str, Any] = {"here": here}
+    if here.samples == "test" and here.model is not None:
+        changes |= {"n_test": here.model.n, "test_accuracy": here.model.accuracy}
+    return msgspec.structs.replace(result, **changes)
 
 
 def _metrics_of(
@@ -182,20 +210,25 @@ def _tell(record: LayerRecord, plan: Plan) -> None:
 
 
 def _finish(
-    network: Model, training: NodeTraining, name: str, out: Path, seconds: float
+    network: Model,
+    training: NodeTraining,
+    names: Sequence[str],
+    out: Path,
+    seconds: float,
 ) -> Result:
     save_network(network, out / MODEL_FILE, private=True)
     layers = [training.records[k] for k in sorted(training.records)]
     last = training.records.get(network.plan.depth)
     accounts = training.transport.accounts()
     result = Result(
-        node=name,
+        node=names[training.node],
         model=MODEL_FILE,
         sha256=hashlib.sha256((out / MODEL_FILE).read_bytes()).hexdigest(),
         n_test=0,
         train_accuracy=last.train_accuracy if last else None,
         test_accuracy=None,
         train_error_db=last.train_error_db if last else None,
+        scores=validation_scores(training.scores, names),
         layers=tuple(Layer(**asdict(one), test_accuracy=None) for one in layers),
         graph=graph_of(training.topology, network.plan.tol),
         peers={

@@ -49,10 +49,19 @@ def identity_of(spec: NodeSpec) -> Identity:
 
 def samples_of(spec: NodeSpec, plan: Plan) -> FileSamples:
     """Return the node's data, which must have the plan's features and classes."""
+    return _open(spec, spec.data, plan)
+
+
+def samples_to_test_on(spec: NodeSpec, plan: Plan) -> FileSamples | None:
+    """Return the samples that the node tests on; None if it has no file of them."""
+    return None if spec.test is None else _open(spec, spec.test, plan)
+
+
+def _open(spec: NodeSpec, path: str, plan: Plan) -> FileSamples:
     memory = bytes_of(spec.memory) if spec.memory else None
-    samples = FileSamples.of_plan(spec.data, spec.target, plan, memory=memory)
+    samples = FileSamples.of_plan(path, spec.target, plan, memory=memory)
     if samples.n_samples < 1:
-        raise DataError(f"`{spec.data}` must hold at least one sample, got none.")
+        raise DataError(f"`{path}` must hold at least one sample, got none.")
     return samples
 
 
@@ -106,6 +115,17 @@ def _examine_data(spec: NodeSpec, plan: Plan) -> Iterator[Finding]:
         yield Finding("few samples", None, warning)
 
 
+def _examine_test(spec: NodeSpec, plan: Plan) -> Iterator[Finding]:
+    def test() -> str:
+        samples = samples_to_test_on(spec, plan)
+        assert samples is not None
+        counts = class_counts(samples)
+        return f"{samples.n_samples} samples: {_shown_counts(plan, counts)}"
+
+    if spec.test is not None:
+        yield _finding("test", test)
+
+
 def prepare_out(spec: NodeSpec, plan: Plan) -> Path:
     """Return the folder for model, log and checkpoint, with enough room in it."""
     folder = Path(spec.out)
@@ -126,7 +146,7 @@ def examine(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
     plan, _ = settled(federation)
 
     def plan_of() -> str:
-        largest = 8 * largest_letter(plan) / 1e6
+        largest = 8 * largest_letter(plan, len(federation.nodes)) / 1e6
         return (
             f"{len(federation.nodes)} nodes, fingerprint "
             f"{federation.fingerprint()[:16]}, messages up to {largest:.2g} MB"
@@ -149,6 +169,7 @@ def examine(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
     yield _finding("plan", plan_of)
     yield _finding("certificate", certificate)
     yield from _examine_data(spec, plan)
+    yield from _examine_test(spec, plan)
     yield _finding("out", out)
     if spec.listen is not None:
         yield _finding("port", partial(port, spec.listen))

@@ -18,6 +18,7 @@ from dssfn._typing import NodeId
 from dssfn.config import Plan
 from dssfn.consensus import Averaging
 from dssfn.driver import drive
+from dssfn.ensemble import AgreedScores
 from dssfn.errors import NumericalError, PeerTimeout, Regroup
 from dssfn.federation import Federation
 from dssfn.node.agreement import Assembly
@@ -27,7 +28,7 @@ from dssfn.progress import Progress
 from dssfn.records import LayerRecord
 from dssfn.shard import Samples
 from dssfn.topology import Topology
-from dssfn.training import Model, is_complete, model_of, train_node
+from dssfn.training import Model, is_complete, model_of, scores_of, train_node
 from dssfn.transports import WAIT_WHEN_GONE, ResilientTransport
 
 log = logging.getLogger("dssfn.node")
@@ -118,6 +119,11 @@ class NodeTraining:
     def is_complete(self) -> bool:
         """Whether all layers are solved, or were before nodes went back together."""
         return is_complete(self.plan, self.furthest)
+
+    @property
+    def scores(self) -> AgreedScores | None:
+        """How good the model is on validation samples, once all layers are solved."""
+        return scores_of(self.plan, self.furthest) if self.furthest else None
 
     def _attempt(self) -> Model:
         """Train from the last common layer to the end."""

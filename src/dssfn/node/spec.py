@@ -20,6 +20,7 @@ from dssfn.federation import (
 )
 
 NODE_FILE = "node.toml"
+PATHS = ("plan", "data", "test", "out", "certificate", "key", "authorities")
 
 
 class NodeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -35,6 +36,12 @@ class NodeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         The data file: CSV, TSV, Parquet or NPZ, read in chunks.
     target : str, optional
         The column of labels; `y` for NPZ.
+    test : str, optional
+        A file with the same columns, on whose samples this node tests the model. Left
+        out, it takes those of its training samples that a member was not trained on.
+    local_model : bool, optional
+        Whether to train a model on this node's samples alone as well, to compare with;
+        by default if they are not too many.
     out : str
         Folder for the model, the log and the checkpoint.
     certificate, key, authorities : str
@@ -58,6 +65,8 @@ class NodeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     plan: str
     data: str
     target: str | None = None
+    test: str | None = None
+    local_model: bool | None = None
     out: str = "out"
     certificate: str
     key: str
@@ -93,8 +102,9 @@ def load_node(path: str | Path) -> tuple[NodeSpec, Federation]:
     spec: NodeSpec = convert_toml(read_toml(path, "node"), NodeSpec, path)
     folder = path.resolve().parent
     paths = {
-        field: str(folder / os.path.expanduser(getattr(spec, field)))  # noqa: PTH111
-        for field in ("plan", "data", "out", "certificate", "key", "authorities")
+        field: str(folder / os.path.expanduser(given))  # noqa: PTH111
+        for field in PATHS
+        if (given := getattr(spec, field)) is not None
     }
     spec = msgspec.structs.replace(spec, **paths)
     federation = load_federation(spec.plan)

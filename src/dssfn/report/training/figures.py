@@ -38,6 +38,7 @@ from dssfn.report.numbers import (
     small,
     unit_of,
 )
+from dssfn.report.training.calibration import draw_calibration
 from dssfn.report.training.matrices import draw_confusion, draw_held
 from dssfn.results import Result
 
@@ -278,6 +279,7 @@ _DRAWERS: tuple[Callable[[Result], Drawing | None], ...] = (
     draw_averaging,
     draw_cost,
     draw_accuracy,
+    draw_calibration,
     draw_confusion,
     draw_traffic,
     draw_equivalence,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dssfn.report.html import Pictures, figure, section, table_card, whole_page
 from dssfn.report.numbers import clean, count, plural
 from dssfn.report.training import tables
+from dssfn.report.training.scores import scores_section
 from dssfn.results import Result
 
 
@@ -19,7 +20,15 @@ def make_page(result: Result, pictures: Pictures) -> str:
         Figures by name.
     """
     name = clean(result.data or result.node, 80)
-    parts = (_network, _learning, _predictions, _traffic, _equivalence, _record)
+    parts = (
+        _network,
+        _learning,
+        scores_section,
+        _predictions,
+        _traffic,
+        _equivalence,
+        _record,
+    )
     return whole_page(
         title=f"{name}: training report",
         eyebrow="dssfn · training report",
