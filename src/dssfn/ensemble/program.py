@@ -394,15 +394,18 @@ class _Growth:
         if not self.on_layer:
             return
         totals = self.n_nodes * tally
+        if self.plan.is_regression:
+            totals[2] = 0  # nothing but classes can be correct
         stage = hidden_stages(self.progress)[layer]
         error, correct, choice = stage["validation"][_picked(self.progress, layer)]
         ridge = self.rules.ridges[int(choice)]
         validated = self.basis.n_members > 1
+        has_classes = validated and not self.plan.is_regression
         found = {
             "width": _width_of(stage) if layer else None,
             "ridge": ridge if np.isfinite(ridge) else None,
             "validation_error_db": decibel(error, totals[1]) if validated else None,
-            "validation_accuracy": share(correct, totals[3]) if validated else None,
+            "validation_accuracy": share(correct, totals[3]) if has_classes else None,
             "tried": self._tried(stage, float(totals[1])),
         }
         n_averagings = self.progress.iterations[layer]
@@ -460,8 +463,8 @@ def ensemble_of(plan: Plan, progress: Progress) -> Ensemble:
         deviations=tuple(stage["deviations"] for stage in layers[1:-1]),
         shift=basis.shift,
         scale=basis.scale / scales[picked],
-        target_shift=basis.target_shift,
-        target_scale=basis.target_scale,
+        target_shift=basis.targets.shift,
+        target_scale=basis.targets.scale,
         slope=float(progress.stages[-1]["slope"][0]),
     )
 
