@@ -232,6 +232,7 @@ class _Growth:
             "O": np.stack([np.stack(one.outputs) for one in tried]),
             "centres": solved[0].levels(),
             "validation": np.stack([self._validation(one) for one in tried]),
+            "validated": _share_validated(mean, K),
         }
         if self.rules.most_layers == 0:
             stage["picked"] = _pick(tried)
@@ -363,9 +364,11 @@ class _Growth:
 
     def _advance(self, layer: int, stage: Stage) -> None:
         """Let all samples pass through a solved layer."""
-        if "picked" in stage and len(self.tracks) > 1:
-            self._keep_track(int(stage["picked"][0]))
         outputs = stage["O"] if layer == 0 else stage["O"][None]
+        if "picked" in stage and len(self.tracks) > 1:
+            picked = int(stage["picked"][0])
+            self._keep_track(picked)
+            outputs = outputs[[picked]] if layer == 0 else outputs
         errors = errors_of(self.progress)[: layer + 1]
         for track, O in zip(self.tracks, outputs, strict=True):
             track.drop_inputs()
@@ -399,14 +402,16 @@ class _Growth:
         stage = hidden_stages(self.progress)[layer]
         error, correct, choice = stage["validation"][_picked(self.progress, layer)]
         ridge = self.rules.ridges[int(choice)]
-        validated = self.basis.n_members > 1
+        part = float(self.progress.stages[0]["validated"][0])
+        validated = part > 0
         has_classes = validated and not self.plan.is_regression
+        of, n_samples = ((part or 1.0) * totals[[1, 3]]).tolist()
         found = {
             "width": _width_of(stage) if layer else None,
             "ridge": ridge if np.isfinite(ridge) else None,
-            "validation_error_db": decibel(error, totals[1]) if validated else None,
-            "validation_accuracy": share(correct, totals[3]) if has_classes else None,
-            "tried": self._tried(stage, float(totals[1])),
+            "validation_error_db": decibel(error, of) if validated else None,
+            "validation_accuracy": share(correct, n_samples) if has_classes else None,
+            "tried": self._tried(stage, of),
         }
         n_averagings = self.progress.iterations[layer]
         self.on_layer(record_of(layer, totals, n_averagings, **found))
@@ -419,6 +424,16 @@ class _Growth:
             Tried(names[int(number)], int(width), decibel(error, of))
             for number, width, error in (tries if len(tries) > 1 else ())
         )
+
+
+def _share_validated(mean: Array, n_members: int) -> Array:
+    """Return the share of the samples that some member leaves out, of shape (1,).
+
+    The first number of each fold's sums is the weight of its samples.
+    """
+    weights = mean.reshape(n_members + 1, -1)[:, 0]
+    validated: Array = weights[:-1].sum(keepdims=True) / weights.sum()
+    return validated
 
 
 TALLY = 4  # numbers that describe the scores of a layer
@@ -463,8 +478,8 @@ def ensemble_of(plan: Plan, progress: Progress) -> Ensemble:
         deviations=tuple(stage["deviations"] for stage in layers[1:-1]),
         shift=basis.shift,
         scale=basis.scale / scales[picked],
-        target_shift=basis.targets.shift,
-        target_scale=basis.targets.scale,
+        target_shift=basis.target_shift,
+        target_scale=basis.target_scale,
         slope=float(progress.stages[-1]["slope"][0]),
     )
 
