@@ -30,7 +30,7 @@ from dssfn.experiments import table2
 from dssfn.network import inputs, next_features, random_matrix
 from dssfn.presets import resolve
 from dssfn.rows import RowFile
-from dssfn.shard import divide
+from dssfn.shard import divide, one_hot
 from dssfn.simulator import simulate
 from dssfn.sweeps import run_sweep
 from dssfn.topology import build_topology
@@ -135,7 +135,7 @@ def speed() -> Iterator[Claim]:
     data = load("mnist")
     codes = data.y_train.astype(np.intp)
     parts = partition(codes, 20, "iid", rng=np.random.default_rng(0))
-    shards = divide(data.X_train, codes, 10, parts)
+    shards = divide(data.X_train, one_hot(codes, 10), parts)
     plan = Plan(n_features=784, classes=tuple(range(10)), **resolve("default", {}))
     ring = build_topology("circular", 20, degree=4)
     X = inputs(plan, np.ascontiguousarray(data.X_train.T), np.zeros(784), np.ones(784))

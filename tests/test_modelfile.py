@@ -305,7 +305,7 @@ def _changed(tensors, name, change):
         ("deviation.2", lambda A: A[:, 1:], "do not fit each other"),
         ("deviation.2", lambda A: -A, "positive deviations"),
         ("deviation.2", lambda A: 0 * A, "positive deviations"),
-        ("target_scale", lambda A: -A, "positive deviations"),
+        ("target_scale", lambda A: -A, "positive values in `target_scale`"),
         ("slope", lambda A: -A, "positive `slope`"),
         ("scale", lambda A: 0 * A, "positive values in `scale`"),
         ("mean.2", lambda A: np.inf * A, "not finite"),

@@ -6,9 +6,10 @@ import sys
 import dssfn
 
 PUBLIC = """
-DSSFNClassifier DataError DssfnError InputError LayerRecord ModelFileError Network
-NumericalError Plan PlanError SSFNClassifier Shard Simulation Topology TopologyError
-Traffic __version__ build_topology load_network save_network simulate train_node
+DSSFNClassifier DSSFNRegressor DataError DssfnError InputError LayerRecord
+ModelFileError Network NumericalError OverfitWarning Plan PlanError SSFNClassifier
+SSFNRegressor Shard Simulation Topology TopologyError Traffic __version__
+build_topology load_network save_network simulate train_node
 """
 
 

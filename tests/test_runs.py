@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from dssfn import DSSFNClassifier, build_topology
 from dssfn.datasets import Dataset
+from dssfn.errors import PlanError
 from dssfn.runs import divided, execute, make_plan
 
 
@@ -29,3 +32,43 @@ def test_an_estimator_and_an_experiment_learn_the_same_bits(data, how):
         assert mine.tobytes() == theirs.tobytes()
     predicted = model.classes_[outcome.tested.predicted]
     assert (model.predict(data.X_test) == predicted).all()
+
+
+@pytest.fixture
+def numbers():
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(50, 4)), rng.normal(size=(50, 2))
+    names = ("mass", "age")
+    return Dataset("made up", X[:40], y[:40], X[40:], y[40:], targets=names)
+
+
+def test_a_regression_divides_rows_of_numbers_into_targets_in_columns(numbers):
+    plan = make_plan(numbers, n_layers=1, width=5)
+    assert (plan.classes, plan.targets) == ((), ("mass", "age"))
+    nodes = np.arange(40) % 3
+    run = divided(numbers, plan, build_topology("path", 3), nodes)
+    for node, shard in enumerate(run.shards):
+        assert np.array_equal(shard.T, numbers.y_train[nodes == node].T)
+    assert np.array_equal(run.test.T, numbers.y_test.T)
+
+
+@pytest.mark.parametrize("how", ["by-class", "dirichlet:0.1"])
+def test_a_regression_has_no_classes_to_divide_by(numbers, how):
+    plan = make_plan(numbers, n_layers=1, width=5)
+    with pytest.raises(
+        PlanError, match=f"`partition`: {how} divides .* by their class"
+    ):
+        divided(numbers, plan, build_topology("path", 3), how)
+
+
+def test_weights_go_with_their_samples(data):
+    weights = np.arange(45.0)
+    weighted = replace(data, weights=weights)
+    plan = make_plan(weighted, n_layers=1, width=5, seed=3)
+    run = divided(weighted, plan, build_topology("path", 3), "iid")
+    at = {
+        row.tobytes(): weight for row, weight in zip(data.X_train, weights, strict=True)
+    }
+    for shard in run.shards:
+        columns = np.ascontiguousarray(shard.X.T)
+        assert shard.weights.tolist() == [at[row.tobytes()] for row in columns]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dssfn.errors import DataError
-from dssfn.shard import Pooled, Shard
+from dssfn.shard import Pooled, Shard, divide
 
 X, T = np.arange(8.0).reshape(2, 4), np.linspace(-1, 1, 4)[None, :]
 
@@ -49,3 +49,17 @@ def test_a_shard_may_weigh_nothing():
 def test_weights_that_cannot_be_used_are_refused(weights, error):
     with pytest.raises(DataError, match=f"`weights` must {error}"):
         Shard(X, T, weights=weights)
+
+
+def test_dividing_gives_every_node_its_samples_targets_and_weights():
+    rows, weights = X.T, np.array([1.0, 2.0, 0.5, 4.0])
+    parts = [np.array([2]), np.array([0, 1, 3])]
+    for given in (None, weights):
+        shards = divide(rows, T, parts, given)
+        for shard, part in zip(shards, parts, strict=True):
+            assert shard.X.tolist() == X[:, part].tolist()
+            assert shard.T.tolist() == T[:, part].tolist()
+            if given is None:
+                assert shard.weights is None
+            else:
+                assert shard.weights.tolist() == weights[part].tolist()

@@ -13,10 +13,16 @@ if TYPE_CHECKING:
         InputError,
         ModelFileError,
         NumericalError,
+        OverfitWarning,
         PlanError,
         TopologyError,
     )
-    from dssfn.estimators import DSSFNClassifier, SSFNClassifier
+    from dssfn.estimators import (
+        DSSFNClassifier,
+        DSSFNRegressor,
+        SSFNClassifier,
+        SSFNRegressor,
+    )
     from dssfn.hosting import Simulation, Traffic
     from dssfn.modelfile import load_network, save_network
     from dssfn.network import Network
@@ -28,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DSSFNClassifier",
+    "DSSFNRegressor",
     "DataError",
     "DssfnError",
     "InputError",
@@ -35,9 +42,11 @@ __all__ = [
     "ModelFileError",
     "Network",
     "NumericalError",
+    "OverfitWarning",
     "Plan",
     "PlanError",
     "SSFNClassifier",
+    "SSFNRegressor",
     "Shard",
     "Simulation",
     "Topology",
@@ -55,9 +64,9 @@ __all__ = [
 # take seconds together, and `dssfn --help` needs none of them.
 _HOMES = {
     "config": "Plan",
-    "errors": "DataError DssfnError InputError ModelFileError NumericalError PlanError "
-    "TopologyError",
-    "estimators": "DSSFNClassifier SSFNClassifier",
+    "errors": "DataError DssfnError InputError ModelFileError NumericalError "
+    "OverfitWarning PlanError TopologyError",
+    "estimators": "DSSFNClassifier DSSFNRegressor SSFNClassifier SSFNRegressor",
     "hosting": "Simulation Traffic",
     "modelfile": "load_network save_network",
     "network": "Network",

@@ -77,3 +77,7 @@ class Regroup(TransportError):
 
 class AccuracyWarning(UserWarning):
     """A fast way was less accurate than asked for, and a slower one was used."""
+
+
+class OverfitWarning(UserWarning):
+    """A network knows its training samples by heart, and others much less well."""

@@ -30,6 +30,7 @@ from dssfn.errors import DataError, PlanError
 from dssfn.network import grow, inputs
 from dssfn.problem import LayerProblem, LayerShare, LayerSums, weighted
 from dssfn.shard import Rows, Samples
+from dssfn.targets import Targets
 
 Result = TypeVar("Result")
 
@@ -76,6 +77,7 @@ class Features:
         self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
         self._shift = np.zeros(plan.n_features)
         self._scale = np.ones(plan.n_features)
+        self._targets: Targets | None = None
         self._sums: list[LayerSums] = []  # sums of the current layer, one per thread
 
     @property
@@ -83,14 +85,16 @@ class Features:
         """The sum of the samples' weights."""
         return self._samples.weight
 
-    def inputs(self) -> Iterator[tuple[Array, Array | None]]:
-        """Yield the samples as they came and their weights, chunk by chunk."""
-        for rows in self._samples.chunks(self._chunk):
-            yield rows.X, rows.weights
+    def samples(self) -> Iterator[Rows]:
+        """Yield the samples as they came, chunk by chunk."""
+        return self._samples.chunks(self._chunk)
 
-    def scale(self, shift: Array, scale: Array) -> None:
-        """Use (x - shift) / scale as the inputs from now on."""
-        self._shift, self._scale = shift, scale
+    def scale(self, shift: Array, scale: Array, targets: Targets | None = None) -> None:
+        """Use (x - shift) / scale as the inputs from now on.
+
+        Targets and weights are used as `targets` has them, or as they came.
+        """
+        self._shift, self._scale, self._targets = shift, scale, targets
 
     def share(self) -> LayerShare:
         """Return this node's share of the current layer's problem; it is given once."""
@@ -115,8 +119,8 @@ class Features:
         -------
         array of shape (4,)
             The cost, the cost of O = 0, the weight of the correct samples and that of
-            all samples; without weights, how many they are. With a single output, which
-            is a real number and no class, none is correct.
+            all samples; without weights, how many they are. In a regression, none is
+            correct.
         """
         plan, layer = self._plan, self._layer
         O = O.astype(plan.precision, copy=False)
@@ -137,6 +141,8 @@ class Features:
             tally += part
             if not is_last:
                 self._store.put(k, rows)
+        if plan.is_regression:
+            tally[2] = 0
         self._sums = sums
         self._layer += 1
         return tally
@@ -174,12 +180,14 @@ class Features:
     def _chunks(self) -> Iterator[Rows]:
         if self._layer > 0:
             return self._store.chunks()
-        return self._samples.chunks(self._chunk)
+        return self.samples()
 
     def _prepared(self, rows: Rows) -> Rows:
         """Return a chunk's features: at layer 0 its samples are scaled first."""
         if self._layer > 0:
             return rows
+        if self._targets is not None:
+            rows = self._targets.applied(rows)
         return rows._replace(X=inputs(self._plan, rows.X, self._shift, self._scale))
 
 

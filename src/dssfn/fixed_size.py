@@ -10,7 +10,7 @@ after the last layer.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import numpy as np
@@ -20,11 +20,12 @@ from dssfn.config import Plan
 from dssfn.features import Features
 from dssfn.network import Network
 from dssfn.programs import INPUTS, NO_RIDER, Message, Program, run_about
-from dssfn.progress import Progress
+from dssfn.progress import Progress, Stage
 from dssfn.records import LayerRecord, record_of
-from dssfn.scaling import agree_scaling
+from dssfn.scaling import Weighted, agree_scaling
 from dssfn.shard import Samples
 from dssfn.solvers import solver_of
+from dssfn.targets import Targets, are_agreed
 
 
 def train_fixed(
@@ -46,12 +47,11 @@ def train_fixed(
         Features(samples, plan, memory=memory, n_threads=n_threads)
     ) as features:
         if start is None:
-            shift, scale, before = yield from _scaling(features, plan)
+            agreed, before = yield from _agree(features, plan)
             progress = Progress((), (), before)
         else:
-            progress = start
-            shift, scale = (start.stages[0][name] for name in ("shift", "scale"))
-        features.scale(shift, scale)
+            agreed, progress = start.stages[0], start
+        features.scale(agreed["shift"], agreed["scale"], _targets(plan, agreed))
         tally = NO_RIDER  # this node's part of the sums that describe the last layer
         for stage in progress.stages:
             tally = features.advance(stage["O"])
@@ -62,8 +62,8 @@ def train_fixed(
             if on_layer and layer > 0:
                 record = record_of(layer - 1, n_nodes * mean, progress.iterations[-1])
                 on_layer(record)
-            inputs = {} if layer > 0 else {"shift": shift, "scale": scale}
-            progress = progress.then({"O": O, **inputs}, n_averagings)
+            stage = {"O": O} if layer > 0 else {"O": O, **agreed}
+            progress = progress.then(stage, n_averagings)
             if on_progress:
                 on_progress(progress)
             tally = features.advance(O)
@@ -77,7 +77,10 @@ def network_of(plan: Plan, progress: Progress) -> Network:
     """Return the network of a finished training."""
     first = progress.stages[0]
     outputs = tuple(stage["O"] for stage in progress.stages)
-    return Network(plan, outputs, first["shift"], first["scale"])
+    targets = _targets(plan, first)
+    return Network(
+        plan, outputs, first["shift"], first["scale"], targets.shift, targets.scale
+    )
 
 
 def check_stages(plan: Plan, progress: Progress) -> None:
@@ -88,7 +91,7 @@ def check_stages(plan: Plan, progress: Progress) -> None:
     for layer, stage in enumerate(progress.stages):
         shapes: dict[str, tuple[int, ...]] = {"O": (Q, plan.inputs_of(layer))}
         if layer == 0:
-            shapes |= dict.fromkeys(("shift", "scale"), (plan.n_features,))
+            shapes |= {name: A.shape for name, A in _nothing_agreed(plan).items()}
         if {name: A.shape for name, A in stage.items()} != shapes:
             raise ValueError("its matrices are not those of the plan")
 
@@ -98,10 +101,40 @@ def is_complete(plan: Plan, progress: Progress | None) -> bool:
     return progress is not None and len(progress.stages) == plan.depth + 1
 
 
-def _scaling(features: Features, plan: Plan) -> Program[tuple[Array, Array, int]]:
-    """Return the scaling of the inputs, and the averagings that it took."""
-    if not plan.standardize:
-        return np.zeros(plan.n_features), np.ones(plan.n_features), 0
-    program = agree_scaling(features.inputs, features.weight)
+def _agree(features: Features, plan: Plan) -> Program[tuple[Stage, int]]:
+    """Return the scaling of inputs and targets, and the averagings that it took."""
+    agreed = _nothing_agreed(plan)
+    wanted = [plan.standardize, are_agreed(plan)]  # moments of X, and of T
+    if not any(wanted):
+        return agreed, 0
+
+    def rows() -> Iterator[Weighted]:
+        for X, T, weights in features.samples():
+            some = [A for A, is_wanted in zip((X, T), wanted, strict=True) if is_wanted]
+            yield np.vstack(some), weights
+
+    program = agree_scaling(rows, features.weight)
     moments, _, n_averagings = yield from run_about(INPUTS, program)
-    return moments.shift, moments.scale, n_averagings
+    P = plan.n_features if plan.standardize else 0
+    if plan.standardize:
+        agreed |= {"shift": moments.shift[:P], "scale": moments.scale[:P]}
+    if are_agreed(plan):
+        agreed |= Targets.of(plan, moments.shift[P:], moments.scale[P:]).stage()
+    return agreed, n_averagings
+
+
+def _nothing_agreed(plan: Plan) -> dict[str, Array]:
+    """Return the numbers that come before layer 0, as they are without agreement."""
+    P = plan.n_features
+    inputs = {"shift": np.zeros(P), "scale": np.ones(P)}
+    return inputs | (_plain_targets(plan).stage() if are_agreed(plan) else {})
+
+
+def _targets(plan: Plan, agreed: Stage) -> Targets:
+    """Return what is done to targets; what need not be agreed on is in the plan."""
+    return Targets.from_stage(agreed) if are_agreed(plan) else _plain_targets(plan)
+
+
+def _plain_targets(plan: Plan) -> Targets:
+    Q = plan.n_outputs
+    return Targets.of(plan, np.zeros(Q), np.ones(Q))

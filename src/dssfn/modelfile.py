@@ -1,12 +1,12 @@
 """Model files: a network with all that prediction needs, as safetensors.
 
-The file holds the learned matrices O_0 .. O_L, the scaling of the inputs, for a network
-that found its own size the moments between its layers as well, and in its
-metadata, under the one key "dssfn", a JSON object: the format version, the plan
-(classes, feature names, sizes, seed), a digest of the content and one of the random
-matrices. These follow from the seed; the digest shows that the reader builds the same
-ones. One key, because safetensors writes several in any order, and equal models should
-be equal files. Loading runs no code.
+The file holds the learned matrices O_0 .. O_L, the scaling of the inputs, that of the
+targets of a regression, for a network that found its own size the moments between its
+layers as well, and in its metadata, under the one key "dssfn", a JSON object: the
+format version, the plan (classes, feature names, sizes, seed), a digest of the content
+and one of the random matrices. These follow from the seed; the digest shows that the
+reader builds the same ones. One key, because safetensors writes several in any order,
+and equal models should be equal files. Loading runs no code.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ ADDED: dict[str, Any] = {
     "class_weight": None,
     "publish_scores": False,
 }
+SCALING = ("shift", "scale", "target_shift", "target_scale")
 
 Shape: TypeAlias = tuple[int | None, ...]  # None: whatever was found
 
@@ -94,10 +95,11 @@ def _tensors(network: Model) -> dict[str, Array]:
             tensors[f"deviation.{layer}"] = deviations
         tensors |= {
             "centres": network.centres,
-            "target_shift": network.target_shift,
-            "target_scale": network.target_scale,
             "slope": np.array([network.slope]),
         }
+    if isinstance(network, Ensemble) or network.plan.is_regression:
+        tensors["target_shift"] = network.target_shift
+        tensors["target_scale"] = network.target_scale
     return tensors
 
 
@@ -215,6 +217,8 @@ def tensor_shapes(plan: Plan) -> dict[str, Shape]:
     layers = range(plan.depth + 1)
     shapes: dict[str, Shape] = {f"O.{k}": (Q, plan.inputs_of(k)) for k in layers}
     shapes |= {"shift": (P,), "scale": (P,)}
+    if plan.finds_size or plan.is_regression:
+        shapes |= {"target_shift": (Q,), "target_scale": (Q,)}
     if not plan.finds_size:
         return shapes
     K = plan.most_members
@@ -222,12 +226,7 @@ def tensor_shapes(plan: Plan) -> dict[str, Shape]:
         shapes[f"O.{layer}"] = (K, Q, None if layer else 1 + P)
         if layer > 1:
             shapes |= dict.fromkeys((f"mean.{layer}", f"deviation.{layer}"), (K, None))
-    return shapes | {
-        "centres": (K, Q),
-        "target_shift": (Q,),
-        "target_scale": (Q,),
-        "slope": (1,),
-    }
+    return shapes | {"centres": (K, Q), "slope": (1,)}
 
 
 def _check_tensors(path: Path, file: Any, shapes: dict[str, Shape]) -> None:
@@ -262,22 +261,20 @@ def _assemble(path: Path, plan: Plan, tensors: dict[str, Array]) -> Model:
             raise ModelFileError(
                 f"`{path}` holds values in `{name}` that are not finite."
             )
-    if (tensors["scale"] <= 0).any():
-        raise ModelFileError(f"`{path}` must hold positive values in `scale`.")
+    for name in ("scale", "target_scale"):
+        if (tensors.get(name, np.ones(1)) <= 0).any():
+            raise ModelFileError(f"`{path}` must hold positive values in `{name}`.")
     outputs = tuple(tensors[f"O.{layer}"] for layer in range(plan.depth + 1))
-    shift, scale = tensors["shift"], tensors["scale"]
+    scaling = {name: tensors[name] for name in SCALING if name in tensors}
     if not plan.finds_size:
-        return Network(plan, outputs, shift, scale)
+        return Network(plan, outputs, **scaling)
     network = Ensemble(
         plan=plan,
         outputs=outputs,
         centres=tensors["centres"],
         means=tuple(tensors[f"mean.{k}"] for k in range(2, plan.depth + 1)),
         deviations=tuple(tensors[f"deviation.{k}"] for k in range(2, plan.depth + 1)),
-        shift=shift,
-        scale=scale,
-        target_shift=tensors["target_shift"],
-        target_scale=tensors["target_scale"],
+        **scaling,
         slope=float(tensors["slope"][0]),
     )
     _check_sizes(path, network)
@@ -293,7 +290,7 @@ def _check_sizes(path: Path, network: Ensemble) -> None:
         fit = fit and [one.shape[1] - Q for one in moments] == widths[:-1]
     if not fit:
         raise ModelFileError(f"`{path}` holds layers that do not fit each other.")
-    for positive in (*network.deviations, network.target_scale):
+    for positive in network.deviations:
         if (positive <= 0).any():
             raise ModelFileError(f"`{path}` must hold positive deviations.")
     if network.slope <= 0:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -148,17 +148,31 @@ class Network:
         O_0 of shape (Q, P), or (Q, P + 1) with a bias, then O_1 .. O_L of shape (Q, n).
     shift, scale : arrays of shape (P,)
         The inputs are used as (x - shift) / scale, if the plan says so.
+    target_shift, target_scale : arrays of shape (Q,)
+        Predictions of a regression are scaled by the second and shifted by the first;
+        left out, they are what the last layer gives.
     """
 
     plan: Plan
     outputs: tuple[Array, ...]
     shift: Array
     scale: Array
+    target_shift: Array = field(default_factory=lambda: np.zeros(1))
+    target_scale: Array = field(default_factory=lambda: np.ones(1))
 
     @property
     def output(self) -> Array:
         """The output matrix of the last layer, O_L."""
         return self.outputs[-1]
+
+    @property
+    def n_members(self) -> int:
+        """The number of members: a network of fixed size is its only one."""
+        return 1
+
+    def member_scores(self, X: Array) -> Array:
+        """Return the predicted targets of every member, (1, Q, J)."""
+        return self.scores(X)[None]
 
     def scores(self, X: Array) -> Array:
         """Return the predicted targets (Q, J) of the samples in X (P, J)."""
@@ -183,9 +197,12 @@ class Network:
         Y = inputs(plan, X, self.shift, self.scale)
         for layer, O in enumerate(self.outputs):
             scores: Array = O.astype(plan.precision, copy=False) @ Y
-            yield scores
+            yield self._in_their_unit(scores) if plan.is_regression else scores
             if layer < plan.depth:
                 Y = grow(plan, layer, scores, Y)
+
+    def _in_their_unit(self, scores: Array) -> Array:
+        return self.target_shift[:, None] + self.target_scale[:, None] * scores
 
     def check_samples(self, X: Array) -> None:
         """Refuse a wrong number of features, NaN, and values whose squares overflow."""

@@ -44,14 +44,16 @@ class LayerRecord:
     train_error_db : float
         10 log10(cost / sum_m ||T_m||_F^2).
     train_accuracy : float
-        Share of the training samples whose largest output is the right one.
+        Share of the training samples whose largest output is the right one; zero for a
+        regression.
     iterations : int
         Averagings that solving the layer took.
     width, ridge : optional
         The random units, and the ridge in units of the mean eigenvalue of the layer's
         Gram matrix (None: the layer before is kept), as validation chose them.
     validation_error_db, validation_accuracy : float, optional
-        The same metrics for samples that a member was not trained on.
+        The same metrics for samples that a member was not trained on; a regression has
+        no accuracy.
     tried : tuple of Tried
         What was tried in this layer, if there was a choice of scale or width.
     """

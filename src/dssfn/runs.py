@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dssfn._typing import Label, NodeId
+from dssfn._typing import Array, Label, NodeId
 from dssfn.ball import TINY
 from dssfn.config import Plan
 from dssfn.datasets import Dataset, ShardFiles, load, partition
@@ -38,6 +38,7 @@ from dssfn.summary import (
 from dssfn.topology import Topology, build_topology
 from dssfn.training import Model
 
+BY_CLASS = ("by-class", "dirichlet")  # how these partitions begin
 OnLayer = Callable[[LayerRecord, Traffic], None]
 
 
@@ -122,19 +123,26 @@ class DataOptions:
 def make_plan(data: Dataset | ShardFiles, **settings: Any) -> Plan:
     """Return the plan of a training: classes and features of the data, and settings."""
     if isinstance(data, ShardFiles):
-        classes, n_features = data.classes, data.n_features
+        predicted: dict[str, Any] = {"classes": data.classes}
+        n_features = data.n_features
     else:
-        classes, n_features = _classes_of(data), data.X_train.shape[1]
+        predicted = {"classes": _classes_of(data), "targets": data.targets}
+        n_features = data.X_train.shape[1]
     return Plan(
         n_features=n_features,
-        classes=classes,
         feature_names=data.feature_names,
+        **predicted,
         **settings,
     )
 
 
 def _classes_of(data: Dataset) -> tuple[Label, ...]:
-    """Return the labels of the training samples; test samples may have no others."""
+    """Return the labels of the training samples; test samples may have no others.
+
+    Those of a regression are none.
+    """
+    if data.targets:
+        return ()
     classes = np.unique(data.y_train).tolist()
     unseen = set(data.y_test.tolist()) - set(classes)
     if unseen:
@@ -159,22 +167,41 @@ def divided(
     `how` is as in `partition`. With `nodes`, only the shards of these are made.
     """
     at = Source(data.name, unit="sample").at
-    codes = class_codes(data.y_train, plan.classes, at)
+    T, T_test = (_targets(y, plan, at) for y in (data.y_train, data.y_test))
     rng = np.random.default_rng(plan.seed)
-    parts = partition(codes, topology.n_nodes, how, rng=rng)
+    parts = partition(_kinds(T, plan, how), topology.n_nodes, how, rng=rng)
     if nodes is not None:
         parts = [parts[node] for node in nodes]
-    test_codes = class_codes(data.y_test, plan.classes, at)
-    test_targets = one_hot(test_codes, plan.n_outputs)
     return Run(
         name=data.name,
-        shards=divide(data.X_train, codes, plan.n_outputs, parts),
-        test=Shard(data.X_test.T, test_targets) if len(test_codes) else None,
+        shards=divide(data.X_train, T, parts, data.weights),
+        test=Shard(data.X_test.T, T_test) if T_test.size else None,
         plan=plan,
         topology=topology,
         partition=how if isinstance(how, str) else "given",
         memory=memory,
     )
+
+
+def _targets(y: NDArray[Any], plan: Plan, at: Callable[[int], str]) -> Array:
+    """Return the targets (Q, J) of samples with these labels or numbers."""
+    if plan.is_regression:
+        numbers: Array = y.reshape(len(y), plan.n_outputs).T
+        return numbers
+    return one_hot(class_codes(y, plan.classes, at), plan.n_outputs)
+
+
+def _kinds(T: Array, plan: Plan, how: str | NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the classes of samples, by which they may be divided; else all alike."""
+    if not plan.is_regression:
+        codes: NDArray[np.intp] = T.argmax(axis=0)
+        return codes
+    if isinstance(how, str) and how.startswith(BY_CLASS):
+        raise PlanError(
+            f"`partition`: {how} divides samples by their class, which they do not "
+            "have in a regression. Use iid, or give the node of every sample."
+        )
+    return np.zeros(T.shape[1], dtype=np.intp)
 
 
 def from_files(

@@ -194,15 +194,34 @@ def _check_weights(weights: Array, n_samples: int) -> None:
 
 
 def divide(
-    X: Array, codes: NDArray[np.intp], n_classes: int, parts: Sequence[NDArray[np.intp]]
+    X: Array,
+    T: Array,
+    parts: Sequence[NDArray[np.intp]],
+    weights: Array | None = None,
 ) -> list[Shard]:
     """Return shards of samples in rows: node m gets ``parts[m]`` of X (J, P).
 
+    Parameters
+    ----------
+    X : array of shape (J, P)
+        Features; here rows are samples.
+    T : array of shape (Q, J)
+        Targets.
+    parts : sequence of int arrays
+        The samples of every node.
+    weights : array of shape (J,), optional
+        How much each sample counts.
+
+    Examples
+    --------
     >>> parts = [np.array([0]), np.array([1, 2])]
-    >>> [s.n_samples for s in divide(np.eye(3), np.array([0, 1, 1]), 2, parts)]
+    >>> [s.n_samples for s in divide(np.eye(3), np.ones((1, 3)), parts)]
     [1, 2]
     """
-    return [Shard(X[rows].T, one_hot(codes[rows], n_classes)) for rows in parts]
+    return [
+        Shard(X[rows].T, T[:, rows], None if weights is None else weights[rows])
+        for rows in parts
+    ]
 
 
 def class_codes(

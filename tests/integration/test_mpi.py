@@ -19,7 +19,7 @@ from dssfn import load_network, simulate
 from dssfn.cli.main import app
 from dssfn.datasets import FileSamples, partition
 from dssfn.federation import load_federation
-from dssfn.shard import divide
+from dssfn.shard import divide, one_hot
 from dssfn.transports.mpi import share_nodes
 
 pytest.importorskip("mpi4py", reason="needs the extra dssfn[mpi]")
@@ -127,7 +127,7 @@ def test_four_ranks_of_five_nodes_equal_the_simulator_to_the_last_bit(folder):
     with np.load(folder / "small.npz") as data:
         X, y = data["X_train"], data["y_train"]
     parts = partition(y, M, "by-class", rng=np.random.default_rng(0))
-    shards, graph = divide(X, y, 3, parts), federation.topology()
+    shards, graph = divide(X, one_hot(y, 3), parts), federation.topology()
     simulated = simulate(shards, federation.training, graph)
     network = load_network(folder / "named" / "model.safetensors")
     for mine, theirs in zip(

@@ -24,9 +24,14 @@ class Dataset:
     X_train, X_test : arrays of shape (J, P)
         Features, float64.
     y_train, y_test : arrays of shape (J,)
-        Labels; the training part holds at least two classes.
+        Labels; the training part holds at least two classes. For a regression numbers,
+        also of shape (J, Q).
     feature_names : tuple of str, optional
         Names of the P features where the source has them.
+    weights : array of shape (J,), optional
+        How much each training sample counts; left out, each counts once.
+    targets : tuple of str
+        Names of the Q numbers to predict in a regression.
     """
 
     name: str
@@ -35,6 +40,8 @@ class Dataset:
     X_test: Array
     y_test: NDArray[Any]
     feature_names: tuple[str, ...] | None = None
+    weights: Array | None = None
+    targets: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         parts = (
@@ -58,6 +65,8 @@ class Dataset:
                 f"`{self.name}`: `feature_names` must name all "
                 f"{self.X_train.shape[1]} features, got {len(names)} names."
             )
+        if self.targets:
+            return
         classes = np.unique(self.y_train)
         if len(classes) < 2:
             raise DataError(

@@ -74,7 +74,9 @@ def keep(data: Dataset, path: Path) -> Dataset:
 
 
 def _from_arrays(name: str, arrays: dict[str, NDArray[Any]], source: Source) -> Dataset:
-    parts = {key: class_labels(arrays[key], source, name=key) for key in _LABELS}
+    parts: dict[str, Any] = {
+        key: class_labels(arrays[key], source, name=key) for key in _LABELS
+    }
     for key in _FEATURES:
         X = feature_matrix(arrays[key], source, name=key)
         if name in _PIXELS and arrays[key].dtype.kind in "iu":

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from dssfn._typing import Array
-from dssfn.config import BALANCED, Plan
+from dssfn.config import Plan
 from dssfn.ensemble.choices import members_for
-from dssfn.programs import Program
+from dssfn.errors import PlanError
+from dssfn.programs import INPUTS, Program, run_about
 from dssfn.progress import Stage
 from dssfn.scaling import Weighted, agree_scaling
 from dssfn.shard import Rows, Samples
+from dssfn.targets import Targets
 
 CHUNK = 4096
 
@@ -50,6 +52,11 @@ class Basis:
     target_scale: Array
     class_factors: Array
 
+    @property
+    def targets(self) -> Targets:
+        """What is done to targets and weights."""
+        return Targets(self.target_shift, self.target_scale, self.class_factors)
+
     def stage(self) -> dict[str, Array]:
         """Return the numbers as arrays of a stage."""
         return {
@@ -58,9 +65,7 @@ class Basis:
             "shift": self.shift,
             "scale": self.scale,
             "constant": self.constant,
-            "target_shift": self.target_shift,
-            "target_scale": self.target_scale,
-            "class_factors": self.class_factors,
+            **self.targets.stage(),
         }
 
     @classmethod
@@ -80,31 +85,50 @@ class Basis:
 
 def agree_basis(samples: Samples, plan: Plan, n_nodes: int) -> Program[Basis]:
     """Agree on the moments of inputs and targets, and on what follows from them."""
-    P, Q = plan.n_features, plan.n_outputs
+    P = plan.n_features
 
     def rows() -> Iterator[Weighted]:
         for X, T, weights in samples.chunks(CHUNK):
             yield np.vstack([X, T]), weights
 
-    moments = yield from agree_scaling(rows, samples.weight)
+    program = agree_scaling(rows, samples.weight)
+    counted = np.array([min(samples.n_samples, _least_samples(plan))], dtype=float)
+    moments, mean, _ = yield from run_about(INPUTS, program, counted)
+    _check_members(plan, round(n_nodes * float(mean[0])))
     # A sum over nodes is not exact, and must not turn a thousand samples into fewer.
     weight = round(n_nodes * moments.weight, 6)
     shift, scale, constant = moments.shift[:P], moments.scale[:P], moments.constant[:P]
     if not plan.standardize:
         shift, scale = np.zeros(P), np.ones(P)
-    target_shift, target_scale = np.zeros(Q), np.ones(Q)
-    if plan.is_regression:
-        target_shift, target_scale = moments.shift[P:], moments.scale[P:]
+    targets = Targets.of(plan, moments.shift[P:], moments.scale[P:])
     return Basis(
         weight=weight,
         n_members=_n_members(plan, weight, n_nodes),
         shift=shift,
         scale=scale,
         constant=constant.astype(float),
-        target_shift=target_shift,
-        target_scale=target_scale,
-        class_factors=_class_factors(plan, moments.shift[P:]),
+        target_shift=targets.shift,
+        target_scale=targets.scale,
+        class_factors=targets.class_factors,
     )
+
+
+def _least_samples(plan: Plan) -> int:
+    """Return how many samples all nodes together must have.
+
+    A node that has as many tells no more than that.
+    """
+    return plan.members if isinstance(plan.members, int) else 1
+
+
+def _check_members(plan: Plan, n_samples: int) -> None:
+    """Refuse more members than there are samples to leave out."""
+    if n_samples < _least_samples(plan):
+        raise PlanError(
+            "`members` must not exceed the number of samples, of which each leaves "
+            f"some out, got {plan.members} for {n_samples}. Give fewer members, or "
+            "leave it out."
+        )
 
 
 def _n_members(plan: Plan, weight: float, n_nodes: int) -> int:
@@ -118,16 +142,6 @@ def _n_members(plan: Plan, weight: float, n_nodes: int) -> int:
 
 
 MOST_NODES_LEFT_OUT = 20  # one after the other; of more nodes, several at a time
-
-
-def _class_factors(plan: Plan, shares: Array) -> Array:
-    """Return the factors of the plan; `shares` are the classes' shares of samples."""
-    Q = plan.n_outputs
-    if plan.class_weight is None:
-        return np.ones(Q)
-    if plan.class_weight == BALANCED:
-        return 1.0 / (Q * np.where(shares > 0, shares, 1.0))
-    return np.array(plan.class_weight, dtype=float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,13 +173,4 @@ class BasedSamples:
 
     def chunks(self, size: int) -> Iterator[Rows]:
         """Yield the samples with scaled targets and the weights of their classes."""
-        basis = self.basis
-        weighs = (basis.class_factors != 1.0).any()
-        scales = (basis.target_shift != 0).any() or (basis.target_scale != 1).any()
-        for X, T, weights in self.samples.chunks(size):
-            if weighs:
-                factors = basis.class_factors @ T
-                weights = factors if weights is None else weights * factors
-            if scales:
-                T = (T - basis.target_shift[:, None]) / basis.target_scale[:, None]
-            yield Rows(X, T, weights)
+        return map(self.basis.targets.applied, self.samples.chunks(size))

@@ -416,15 +416,18 @@ class _Growth:
             return
         totals = self.n_nodes * tally
         of_zero, validated = totals[4:].tolist()
+        if self.plan.is_regression:
+            totals[2] = 0  # nothing but classes can be correct
         stage = hidden_stages(self.progress)[layer]
         error, correct, choice = stage["validation"][number]
         ridge = self.rules.ridges[int(choice)]
         is_one = self.basis.n_members == 1
+        has_classes = not (is_one or self.plan.is_regression)
         found = {
             "width": _width_of(stage) if layer else None,
             "ridge": ridge if np.isfinite(ridge) else None,
             "validation_error_db": None if is_one else decibel(error, of_zero),
-            "validation_accuracy": None if is_one else share(correct, validated),
+            "validation_accuracy": share(correct, validated) if has_classes else None,
             "tried": self._tried(stage, float(totals[1]) if is_one else of_zero),
         }
         n_averagings = self.progress.iterations[layer]

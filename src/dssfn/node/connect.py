@@ -83,7 +83,7 @@ def largest_letter(plan: Plan, n_nodes: int) -> int:
         return _checked(largest_found(plan, n_nodes))
     Q = plan.n_outputs
     units = [plan.inputs_of(layer) for layer in range(plan.depth + 1)]
-    whole_model = Q * sum(units) + 2 * plan.n_features
+    whole_model = Q * sum(units) + 2 * plan.n_features + 3 * Q
     # The nodes compare their models by their lowest and highest numbers.
     largest = max(
         *(

@@ -10,25 +10,12 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dssfn import DSSFNClassifier, SSFNClassifier
 from dssfn.errors import DataError, InputError, PlanError, TopologyError
 from dssfn.topology import build_topology, metropolis
 
 SMALL = {"n_layers": 2, "width": 30, "random_state": 0}
-
-
-@parametrize_with_checks(
-    [
-        SSFNClassifier(n_layers=2, width=30),
-        SSFNClassifier(n_layers=2, width=30, preset="paper", n_iter=20),
-        DSSFNClassifier(n_nodes=3, n_layers=2, width=30),
-        DSSFNClassifier(n_nodes=4, n_layers=1, width=30, solver="admm", n_iter=20),
-    ]
-)
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,351 @@
+"""The classifiers."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from dssfn._typing import Array, Label
+from dssfn.config import Plan
+from dssfn.datasets import Dataset
+from dssfn.errors import DataError, OverfitWarning, PlanError
+from dssfn.estimators.base import Centralised, Estimator, check_kind, plain, store
+from dssfn.estimators.nodes import Decentralised
+from dssfn.hosting import Simulation
+from dssfn.records import LayerRecord
+
+POOR = 0.9  # validation accuracy that nobody expects who sees 100 % in training
+FEW = 100  # samples, of which fewer cannot tell a poor accuracy from bad luck
+
+
+class Classifier(ClassifierMixin, Estimator):  # type: ignore[misc]
+    """What both classifiers share."""
+
+    classes_: NDArray[Any]
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the linear outputs (J, Q); for two classes, their difference (J,)."""
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class with the largest output for every sample."""
+        codes = self._scores(X).argmax(axis=1)
+        predicted: NDArray[Any] = self.classes_[codes]
+        return predicted
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return class probabilities (J, Q).
+
+        Those of a network that found its size are calibrated on validation samples.
+        Otherwise the outputs are least-squares estimates of the class probabilities,
+        which are moved to the nearest ones that are probabilities at all.
+        """
+        scores = self._scores(X)
+        return self.network_.probabilities(scores.T).T
+
+    def member_probabilities(self, X: Any) -> Array:
+        """Return the class probabilities by each member alone, (K, J, Q).
+
+        Where members differ, `predict_proba`, which is made from the mean of their
+        scores, is less certain than it looks.
+        """
+        columns = self._columns(X)
+        scores = self.network_.member_scores(columns)
+        return np.stack([self.network_.probabilities(S).T for S in scores])
+
+    def _scores(self, X: Any) -> Array:
+        columns = self._columns(X)
+        return self.network_.scores(columns).T
+
+    def _validated(self, X: Any, y: Any) -> tuple[Array, NDArray[Any]]:
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        return X, y
+
+    def _dataset(self, X: Array, y: NDArray[Any], weights: Array | None) -> Dataset:
+        classes = np.unique(y)
+        if len(classes) < 2:
+            raise DataError(
+                f"`y` must hold at least two classes, got one class: {classes[0]!r}."
+            )
+        if not all(isinstance(label, Label) for label in classes.tolist()):
+            raise DataError(
+                "`y` must hold text, numbers or true/false as labels, got "
+                f"{classes.dtype}. Convert it with `astype(str)`."
+            )
+        names = self._feature_names()
+        return Dataset("X", X, y, X[:0], y[:0], names, weights)
+
+    def _settings(self, data: Dataset) -> dict[str, Any]:
+        settings = super()._settings(data)
+        if isinstance(settings["class_weight"], Mapping):
+            classes = np.unique(data.y_train).tolist()
+            settings["class_weight"] = _in_order(settings["class_weight"], classes)
+        return settings
+
+    def _keep(self, result: Simulation, data: Dataset) -> None:
+        super()._keep(result, data)
+        self.classes_ = np.unique(data.y_train)
+
+    def _warn(self, n_samples: int) -> None:
+        if n_samples >= FEW:
+            _warn_if_overfit(self.history_[self.n_layers_])
+
+    def _adopt(self, plan: Plan) -> None:
+        check_kind(plan, regression=False)
+        self.classes_ = np.array(plan.classes)
+        if isinstance(plan.class_weight, tuple):
+            pairs = zip(plan.classes, plan.class_weight, strict=True)
+            self.class_weight = dict(pairs)
+
+
+def _in_order(given: Mapping[Any, float], classes: list[Any]) -> tuple[float, ...]:
+    """Return the weights in the order of the classes; one for those left out."""
+    for label in given:
+        if label not in classes:
+            raise PlanError(
+                f"`class_weight` must have labels that are in `y`, got {label!r}."
+            )
+    weights = [plain(given.get(label, 1.0)) for label in classes]
+    # What is no number is left to the plan, which says so.
+    return tuple(float(one) if isinstance(one, int) else one for one in weights)
+
+
+def _warn_if_overfit(last: LayerRecord) -> None:
+    validation = last.validation_accuracy
+    if validation is None or last.train_accuracy < 1 or validation >= POOR:
+        return
+    warnings.warn(
+        f"All training samples are classified correctly, but only {validation:.1%} of "
+        "those that a member was not trained on. Expect the latter of new samples. "
+        "More samples may help, or fewer features.",
+        OverfitWarning,
+        stacklevel=5,  # whoever called `fit`
+    )
+
+
+class SSFNClassifier(Centralised, Classifier):
+    """A self-size-estimating feed-forward network, trained on one machine.
+
+    Layers grow one by one; each solves a convex least-squares problem exactly. There
+    is no learning rate and no back-propagation. Members that leave out samples in turn
+    find out how many layers and units there should be.
+
+    Parameters
+    ----------
+    n_layers : int or "auto", optional
+        Hidden layers. Default: "auto", found by validation; 20 for the paper's preset.
+    width : int or "auto", optional
+        Random units per layer; a layer has 2 * n_outputs + width units, where each
+        class is an output. Default: "auto"; 1000 for the paper's preset.
+    members : int or "auto", optional
+        Networks whose scores are averaged. Each leaves some samples out, on which it is
+        validated. Default: "auto", by the number of samples; if both sizes are given,
+        one network of exactly this size, without validation.
+    ridge : float or "auto", default="auto"
+        Pull of every layer towards the one before. "auto" is found by validation.
+    scale : {"auto", "columns", "common"}, default="auto"
+        Whether every input is divided by its own deviation, or all by a common one, as
+        suits pixels. "auto" takes what validates better.
+    size : {"auto", "ssfn"}, default="auto"
+        "ssfn" grows one network by its training error, as SSFN does.
+    class_weight : dict or "balanced", optional
+        Weights of the classes, by label; those left out have weight 1. "balanced" makes
+        all classes count alike. Default: all samples count alike.
+    alpha : float, optional
+        Radius of the ball that holds the output matrix of a network of fixed size, in
+        units of sqrt(2 * n_outputs). From 1 on, the training cost never rises with
+        depth. Default: 2.
+    gain : float, optional
+        Size of the random part of the features. Default: 3; 1 for the paper's preset.
+    standardize : bool, optional
+        Shift and scale the inputs by their means and deviations. Default: True; False
+        for the paper's preset.
+    bias : float, optional
+        Value of a constant input feature; 0 for none. Default: 3; 0 for the paper's
+        preset.
+    solver : {"auto", "gram", "krylov", "admm"}, default="auto"
+        "gram" solves each layer exactly; "krylov" does so to a proved bound with much
+        smaller messages; "admm" is the paper's iteration. A network that finds its own
+        size takes "gram".
+    n_iter : int, default=100
+        ADMM iterations per layer.
+    mu_input, mu_hidden : float, optional
+        ADMM parameters of layer 0 and the others. Default: agreed per layer.
+    memory : int or str, optional
+        Bytes for features, or a size such as "2GB"; what does not fit is kept in
+        temporary files or computed again.
+    preset : {"default", "paper"}, optional
+        Where to take the settings from that are left to their defaults.
+    random_state : int, RandomState or None, default=None
+        Seed of the random matrices.
+    verbose : int, default=0
+        0 shows nothing, 1 a progress bar if a fit takes more than a second, 2 a line
+        per layer; both on standard error.
+
+    Attributes
+    ----------
+    network_ : Network or Ensemble
+        The trained network; `dssfn.save_network` writes it to a file. Its `plan` has
+        all settings, those that were found included.
+    n_layers_, width_, members_, scale_ :
+        What was found, or given, for the parameters of these names.
+    history_ : tuple of LayerRecord
+        One record per layer, with those that were tried but not kept: training error
+        in dB and averagings; where members were validated also the width and ridge that
+        were chosen, the validation error, and all that was tried.
+    traffic_ : Traffic
+        What went over the links; nothing, as there are none.
+    classes_, n_features_in_, feature_names_in_ :
+        As everywhere in scikit-learn.
+
+    Warns
+    -----
+    OverfitWarning
+        If the network knows all its training samples, and validation samples poorly.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SSFNClassifier(random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.95
+    True
+    >>> fixed = SSFNClassifier(n_layers=3, width=50, random_state=0).fit(X, y)
+    >>> fixed.n_layers_, fixed.width_, fixed.members_
+    (3, 50, 1)
+    """
+
+    def __init__(
+        self,
+        *,
+        n_layers: int | str | None = None,
+        width: int | str | None = None,
+        members: int | str | None = None,
+        ridge: float | str = "auto",
+        scale: str = "auto",
+        size: str = "auto",
+        class_weight: dict[Label, float] | str | None = None,
+        alpha: float | None = None,
+        gain: float | None = None,
+        standardize: bool | None = None,
+        bias: float | None = None,
+        solver: str = "auto",
+        n_iter: int = 100,
+        mu_input: float | None = None,
+        mu_hidden: float | None = None,
+        memory: int | str | None = None,
+        preset: str | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        store(self, locals())
+
+
+class DSSFNClassifier(Decentralised, Classifier):
+    """The same network, trained by nodes that only talk to their neighbours.
+
+    The nodes live in this process and share nothing but messages, so this is how to
+    study topologies, solvers and traffic, or to see that a decentralised model is the
+    one that a single machine would have learned.
+
+    Parameters
+    ----------
+    n_nodes : int, optional
+        Nodes of the network. Default: as many as the graph or the partition has, else
+        10, or one for every sample of fewer.
+    topology : str, networkx.Graph, array or Topology, default="circular"
+        Who talks to whom: a name that `dssfn.topology.build_topology` knows, a graph,
+        or a mixing matrix of shape (n_nodes, n_nodes).
+    degree : int, optional
+        For a circular graph the neighbours on each side; see `build_topology`.
+    partition : str or array of shape (n_samples,), default="iid"
+        How the samples are divided: "iid", "by-class", "dirichlet:A", or the node of
+        every sample, by name or number. Names are those of the graph's nodes, or
+        sorted; `fit` takes them too.
+    consensus : {"auto", "gossip", "chebyshev", "exact", "tree"}, default="auto"
+        How averages are found; "auto" takes the fastest, for the paper's preset gossip.
+    tol : float, optional
+        Accuracy of every average. Default: 1e-12; 1e-10 for the paper's preset.
+    n_rounds : int, optional
+        Gossip rounds per average, instead of `tol`.
+    folds : {"rows", "nodes"}, default="rows"
+        What a member leaves out: samples, or whole nodes.
+    n_layers, width, members, ridge, scale, size, class_weight, alpha, gain, \
+standardize, bias, solver, n_iter, mu_input, mu_hidden, memory, preset, random_state, \
+verbose :
+        As in `SSFNClassifier`.
+
+    Attributes
+    ----------
+    network_ : Network or Ensemble
+        Node 0's network; the other nodes' differ by the accuracy of the averages.
+    node_spread_ : float
+        Largest relative distance between two nodes' output matrices.
+    traffic_ : Traffic
+        What went over the links: rounds, numbers and bytes.
+    n_layers_, width_, members_, scale_, history_, classes_, n_features_in_ :
+        As in `SSFNClassifier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = DSSFNClassifier(
+    ...     n_nodes=5, partition="by-class", n_layers=3, width=50, random_state=0
+    ... ).fit(X, y)
+    >>> model.score(X, y) > 0.95
+    True
+
+    The nodes of samples may be names, also in a cross-validation:
+
+    >>> import numpy as np, sklearn
+    >>> from sklearn.model_selection import cross_val_score
+    >>> hospitals = np.array(["Basel", "Lugano", "Zurich"])[np.arange(150) % 3]
+    >>> with sklearn.config_context(enable_metadata_routing=True):
+    ...     model = DSSFNClassifier(random_state=0).set_fit_request(partition=True)
+    ...     scores = cross_val_score(model, X, y, params={"partition": hospitals})
+    >>> scores.mean() > 0.9
+    np.True_
+    """
+
+    def __init__(
+        self,
+        n_nodes: int | None = None,
+        *,
+        topology: Any = "circular",
+        degree: int | None = None,
+        partition: Any = "iid",
+        n_layers: int | str | None = None,
+        width: int | str | None = None,
+        members: int | str | None = None,
+        ridge: float | str = "auto",
+        scale: str = "auto",
+        folds: str = "rows",
+        size: str = "auto",
+        class_weight: dict[Label, float] | str | None = None,
+        alpha: float | None = None,
+        gain: float | None = None,
+        standardize: bool | None = None,
+        bias: float | None = None,
+        solver: str = "auto",
+        n_iter: int = 100,
+        mu_input: float | None = None,
+        mu_hidden: float | None = None,
+        consensus: str = "auto",
+        tol: float | None = None,
+        n_rounds: int | None = None,
+        memory: int | str | None = None,
+        preset: str | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        store(self, locals())
