@@ -94,14 +94,14 @@ def record_of(layer: int, totals: Array, iterations: int, **found: Any) -> Layer
 
 
 def decibel(cost: float, of: float) -> float:
-    """Return 10 log10(cost / of), which stays finite for a cost of zero.
+    """Return 10 log10(cost / of), which stays finite where one of them is zero.
 
     >>> decibel(1.0, 100.0)
     -20.0
     """
     smallest = sys.float_info.min
     ratio = max(cost, smallest) / max(of, smallest)
-    return 10 * math.log10(max(ratio, smallest))
+    return 10 * math.log10(min(max(ratio, smallest), sys.float_info.max))
 
 
 def share(part: float, whole: float) -> float:

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dssfn.records import Tried, decibel, record_of, share
+
+positive = st.floats(1e-300, 1e300)
+
+
+@given(positive, positive)
+def test_decibels_are_ten_times_the_logarithm_of_a_ratio(cost, of):
+    if 1e-300 < cost / of < 1e300:
+        assert decibel(cost, of) == pytest.approx(10 * math.log10(cost / of))
+
+
+@given(st.floats(0, 1e300), st.floats(0, 1e300))
+def test_decibels_are_finite_whatever_vanishes(cost, of):
+    assert math.isfinite(decibel(cost, of))
+
+
+def test_a_negative_cost_of_rounding_counts_as_none():
+    assert decibel(-1e-20, 1.0) == decibel(0.0, 1.0)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 10**6), st.floats(-1e-9, 1e-9))
+def test_the_share_of_counts_is_exact_up_to_what_averaging_leaves(part, more, noise):
+    whole = part + more
+    assert share(part * (1 + noise), whole * (1 - noise)) == part / whole
+
+
+@given(st.floats(0, 1e6), st.floats(0, 1e6))
+def test_a_share_lies_between_none_and_all(part, whole):
+    assert 0 <= share(part, whole) <= 1
+
+
+def test_a_share_of_nothing_is_none():
+    assert share(0.0, 0.0) == 0.0
+
+
+def test_a_record_has_the_sums_and_what_was_found():
+    tried = (Tried("common", 100, -3.0),)
+    record = record_of(
+        2, np.array([5.0, 50.0, 30.0, 40.0]), 7, width=100, ridge=None, tried=tried
+    )
+    assert (record.layer, record.cost, record.iterations) == (2, 5.0, 7)
+    assert record.train_error_db == pytest.approx(-10.0)
+    assert record.train_accuracy == 0.75
+    assert (record.width, record.ridge, record.tried) == (100, None, tried)
+    assert record.validation_error_db is None

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dssfn.errors import DataError
+from dssfn.lockstep import Workers, drive
+from dssfn.scaling import agree_scaling
+from tests.support.strategies import seeds
+
+
+def agreed(parts):
+    """The moments that nodes with these samples and weights agree on."""
+    programs = [
+        agree_scaling(
+            lambda X=X, w=w: [(X, w)], float(X.shape[1] if w is None else w.sum())
+        )
+        for X, w in parts
+    ]
+
+    def answer(messages):
+        return [np.mean([one.make() for one in messages], axis=0)] * len(messages)
+
+    with Workers(len(parts)) as workers:
+        return drive(programs, answer, workers)
+
+
+def parts_of(X, w, owner):
+    return [
+        (X[:, owner == m], None if w is None else w[owner == m])
+        for m in range(owner.max() + 1)
+        if (owner == m).any()
+    ]
+
+
+@settings(max_examples=50)
+@given(seeds, st.integers(1, 6), st.integers(1, 40), st.booleans())
+def test_moments_are_those_of_all_samples_whoever_holds_them(seed, M, J, weighted):
+    rng = np.random.default_rng(seed)
+    spread, place = rng.uniform(-6, 6, (4, 1)), rng.normal(size=(4, 1))
+    X = (rng.normal(size=(4, J)) + 10 * place) * 10**spread
+    w = rng.uniform(0.1, 3, J) if weighted else None
+    parts = parts_of(X, w, rng.integers(M, size=J))
+    found = agreed(parts)
+    mean = np.average(X, axis=1, weights=w)
+    deviation = np.sqrt(np.average((X - mean[:, None]) ** 2, axis=1, weights=w))
+    for moments in found:
+        total = J if w is None else w.sum()
+        assert moments.weight * len(parts) == pytest.approx(total)
+        np.testing.assert_allclose(moments.shift, mean, rtol=1e-12)
+        varies = ~moments.constant
+        assert varies.all() == (J > 1)
+        np.testing.assert_allclose(moments.scale[varies], deviation[varies], rtol=1e-9)
+        np.testing.assert_array_equal(moments.scale[moments.constant], 1.0)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, -3.3, 1e9, 1e-9, 1e150, 1e-300])
+@pytest.mark.parametrize("M", [1, 3, 7])
+def test_what_is_constant_is_known_to_be_however_it_is_split(value, M):
+    X = np.full((1, 50), value)
+    w = np.random.default_rng(0).uniform(0.1, 3, 50)
+    for weights in (None, w):
+        for moments in agreed(parts_of(X, weights, np.arange(50) % M)):
+            assert moments.constant.all()
+            assert moments.scale[0] == 1.0
+            assert moments.shift[0] == pytest.approx(value)
+
+
+def test_a_weight_is_a_repetition():
+    rng = np.random.default_rng(0)
+    X, times = rng.normal(size=(3, 20)), rng.integers(0, 4, 20)
+    (weighted,) = agreed([(X, times.astype(float))])
+    (repeated,) = agreed([(np.repeat(X, times, axis=1), None)])
+    assert weighted.weight == repeated.weight
+    np.testing.assert_allclose(weighted.shift, repeated.shift, rtol=1e-12)
+    np.testing.assert_allclose(weighted.scale, repeated.scale, rtol=1e-12)
+
+
+def test_a_node_without_weight_changes_nothing_and_all_of_them_are_refused():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2, 9))
+    (alone,) = agreed([(X, None)])
+    beside, _ = agreed([(X, None), (100 + X, np.zeros(9))])
+    np.testing.assert_allclose(beside.shift, alone.shift, rtol=1e-12)
+    np.testing.assert_allclose(beside.scale, alone.scale, rtol=1e-12)
+    with pytest.raises(DataError, match="must be positive for some samples"):
+        agreed([(X, np.zeros(9))] * 2)
