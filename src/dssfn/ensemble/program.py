@@ -222,7 +222,8 @@ class _Growth:
         Q, n = plan.n_outputs, n_features_of(0, plan.n_features, plan.n_outputs, 0)
         size = (K + 1) * message_size(Q, 0, n)
         request = Message((size,), self.tracks[0].fill_linear)
-        mean, before = yield from self._average(0, request, self._rider())
+        rider = np.concatenate([self._rider(), self._validated(n)])
+        mean, before = yield from self._average(0, request, rider)
         first, *_ = scales = scales_of(plan, self.basis)
         factors = tuple(tuple((one / first).tolist()) for one in scales)
         arguments = (mean, K, (Q, n), factors, self.rules.ridges)
@@ -233,6 +234,7 @@ class _Growth:
             "O": np.stack([np.stack(one.outputs) for one in tried]),
             "centres": solved[0].levels(),
             "validation": np.stack([self._validation(one) for one in tried]),
+            "validated": self.n_nodes * before[-1],
         }
         if self.rules.most_layers == 0:
             stage["picked"] = _pick(tried)
@@ -406,6 +408,17 @@ class _Growth:
     def _rider(self) -> Array:
         return np.concatenate([track.tally() for track in self.tracks])
 
+    def _validated(self, n: int) -> Array:
+        """Return the tally of validation samples whose scores are zero still.
+
+        Some samples are in folds that no member leaves out. Each class counts once in
+        the targets of its samples, so that the cost of zero is their weight.
+        """
+        K = self.basis.n_members
+        zero: Array = np.zeros((1, self.plan.n_outputs, n))
+        cost = self.tracks[0].validation([zero] * K)[0, 0] if K > 1 else 0.0
+        return np.array([cost, cost, 0.0, cost])
+
     def _validation(self, tried: _Tried) -> Array:
         return np.array([tried.error, tried.correct, float(tried.choice)])
 
@@ -417,13 +430,15 @@ class _Growth:
         stage = hidden_stages(self.progress)[layer]
         error, correct, choice = stage["validation"][_picked(self.progress, layer)]
         ridge = self.rules.ridges[int(choice)]
-        validated = self.basis.n_members > 1
+        is_validated = self.basis.n_members > 1
+        of = self.progress.stages[0]["validated"] if is_validated else totals
+        _, of_zero, _, weight = of.tolist()
         found = {
             "width": _width_of(stage) if layer else None,
             "ridge": ridge if np.isfinite(ridge) else None,
-            "validation_error_db": decibel(error, totals[1]) if validated else None,
-            "validation_accuracy": share(correct, totals[3]) if validated else None,
-            "tried": self._tried(stage, float(totals[1])),
+            "validation_error_db": decibel(error, of_zero) if is_validated else None,
+            "validation_accuracy": share(correct, weight) if is_validated else None,
+            "tried": self._tried(stage, of_zero),
         }
         n_averagings = self.progress.iterations[layer]
         self.on_layer(record_of(layer, totals, n_averagings, **found))
