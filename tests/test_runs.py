@@ -72,3 +72,33 @@ def test_weights_go_with_their_samples(data):
     for shard in run.shards:
         columns = np.ascontiguousarray(shard.X.T)
         assert shard.weights.tolist() == [at[row.tobytes()] for row in columns]
+
+
+@pytest.mark.parametrize("folds", ["rows", "nodes"])
+def test_a_simulation_knows_every_nodes_scores_whatever_the_plan_publishes(data, folds):
+    graph, rows = build_topology("path", 3), []
+    for published in (False, True):
+        plan = make_plan(data, width=10, folds=folds, publish_scores=published)
+        run = divided(data, plan, graph, "iid")
+        result = execute(run, check_equivalence=False, on_layer=None).result
+        assert [row.node for row in result.scores.nodes] == ["0", "1", "2"]
+        rows.append([row.scores for row in result.scores.nodes])
+        assert sum(row.n for row in rows[-1]) == result.scores.total.n == 45
+        assert result.here is None
+    for mine, published in zip(*rows, strict=True):
+        # The model's scores and those of the training differ by rounding.
+        assert mine.log_loss == pytest.approx(published.log_loss, rel=1e-9)
+        assert mine.accuracy == published.accuracy
+
+
+def test_a_network_of_fixed_size_has_no_validation_scores(data):
+    plan = make_plan(data, n_layers=2, width=10)
+    run = divided(data, plan, build_topology("path", 3), "iid")
+    assert execute(run, check_equivalence=False, on_layer=None).result.scores is None
+
+
+def test_nodes_that_are_left_out_cannot_be_compared_with_one_machine(data):
+    plan = make_plan(data, width=10, folds="nodes")
+    run = divided(data, plan, build_topology("path", 3), "iid")
+    with pytest.raises(PlanError, match="one machine has none"):
+        execute(run, check_equivalence=True, on_layer=None)

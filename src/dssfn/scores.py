@@ -21,7 +21,7 @@ from dssfn.records import NOISE, share
 
 N_BINS = 15  # of the largest probability, for the expected calibration error
 MOST_CONFUSED = 100  # classes: of more, right answers by class stand for the matrix
-MOST_RANKED = 10**7  # probabilities that are kept to rank samples by them
+MOST_RANKED = 5 * 10**6  # probabilities that are kept to rank samples by them
 
 EMPTY = "there are no samples"
 ONE_CLASS = "all samples are of one class"

@@ -317,3 +317,13 @@ def test_without_hidden_layers_the_scale_is_chosen_all_the_same():
     tallies = by_hand(simulation.networks[0], shards)
     expected = tallies[0].measure.scores(sum(tally.sums for tally in tallies))
     assert_equal_scores(simulation.scores.total, expected, FIGURES)
+
+
+@pytest.mark.parametrize("members", [2, 3, 5, 7])
+def test_the_record_of_a_layer_counts_validation_samples_alone(members):
+    """With fewer members than folds, some samples are left out by nobody."""
+    _, simulation = trained(members=members)
+    best = simulation.history[simulation.networks[0].plan.depth]
+    found = simulation.scores.total.accuracy
+    assert best.validation_accuracy == pytest.approx(found, rel=1e-12)
+    assert best.validation_error_db <= simulation.history[0].validation_error_db < 0

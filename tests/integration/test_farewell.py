@@ -95,7 +95,8 @@ def test_the_text_of_an_error_never_leaves_a_node(kind, tmp_path, caplog):
 
 
 class _Plan:
-    n_layers = 3
+    finds_size = False
+    depth = 3
 
 
 def test_an_error_while_somebody_calls_is_told_by_one_word(tmp_path, monkeypatch):

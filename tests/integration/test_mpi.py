@@ -92,6 +92,10 @@ def folder(tmp_path_factory):
     names = {"feature_names": list("abcde")}
     write_plan(path / "exact.toml", M, **names, consensus="exact", **common)
     write_plan(path / "five.toml", 5, **names, **common)
+    found = {"classes": [0, 1, 2], "width": 30, "folds": "nodes"}
+    for name, published in (("open", True), ("shut", False)):
+        settings = {**names, **found, "publish_scores": published}
+        write_plan(path / f"{name}.toml", 5, **settings)
     return path
 
 
@@ -143,6 +147,28 @@ def test_four_ranks_of_five_nodes_equal_the_simulator_to_the_last_bit(folder):
     sent = figures["communication"]
     assert sent["rounds"] == simulated.traffic.rounds
     assert sent["bytes_total"] == simulated.traffic.bytes_total
+
+
+@pytest.mark.parametrize("name", ["open", "shut"])
+def test_ranks_agree_on_scores_and_know_each_nodes_only_if_published(folder, name):
+    code, out, err = dssfn(
+        2, f"{name}.toml", "--data", "site-{number}.csv", "--target", "kind", "--json",
+        cwd=folder,
+    )  # fmt: skip
+    assert code == 0, err
+    figures = json.loads(out)["scores"]
+    federation = load_federation(folder / f"{name}.toml")
+    plan = federation.training
+    shards = [
+        FileSamples.of_plan(folder / f"site-{m}.csv", "kind", plan) for m in range(5)
+    ]
+    scores = simulate(shards, plan, federation.topology()).scores
+    assert figures["total"]["n"] == scores.total.n == 200
+    assert figures["total"]["log_loss"] == scores.total.log_loss
+    rows = figures.get("nodes", [])
+    assert [row["node"] for row in rows] == (federation.names if name == "open" else [])
+    for row, mine in zip(rows, scores.by_node, strict=True):
+        assert row["scores"]["log_loss"] == mine.log_loss
 
 
 def test_the_figures_are_those_of_simulate(folder):

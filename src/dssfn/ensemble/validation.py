@@ -1,9 +1,9 @@
 """How good the finished model is on validation samples, as all nodes agree on it.
 
-Every node scores each of its samples by the member that was not trained on it. The sums
-of all nodes are agreed on, and no node's own figures can be told from them, unless the
-plan publishes these too: then a message has a row for every node, which is filled by
-its owner and zero elsewhere.
+Every node scores each of its samples by the member that was not trained on it, and the
+sums of all nodes are agreed on. Nobody is told a single node's figures, unless the plan
+publishes them: then a message has a row for every node, which is filled by its owner
+and zero elsewhere.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def test_a_node_shows_its_figures_beside_those_that_it_could_have_alone():
     assert shown["log loss"][0] == "0.412"
     page = make_page(result, {})
     assert f"<h2>{TITLE} here</h2>" in page
-    assert "Nobody else knows the figures" in page
+    assert "No other node is told" in page
     assert "The positive class is “well”" in page
 
 

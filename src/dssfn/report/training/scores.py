@@ -108,11 +108,11 @@ def _two_classes(result: Result) -> list[str]:
 
 def _samples_here(here: OwnScores, published: bool) -> str:
     if here.samples == "test":
-        return "On the samples of this node's test file. Nobody else knows the figures."
-    known = "All nodes know" if published else "Nobody else knows"
+        return "On the samples of this node's test file. No other node is told."
+    told = "All nodes are told" if published else "No other node is told"
     return (
         "On this node's own samples, each predicted by a member that was not trained "
-        f"on it. {known} how good the model is on them."
+        f"on it. {told} how good the model is on them."
     )
 
 
