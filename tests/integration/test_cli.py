@@ -19,6 +19,7 @@ from dssfn.datasets import load
 from tests.support.commands import dssfn, wrong
 
 SMALL = ["--layers", "2", "--width", "30", "--quiet"]
+LARGE = ["--layers", "20", "--width", "1000"]  # takes a while, also on small data
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +65,7 @@ def test_a_person_sees_tables_and_the_next_commands(tmp_path):
     for words in ("layer by layer", "test acc.", "same prediction as one machine"):
         assert words in result.stdout
     assert "dssfn evaluate" in result.stdout
-    assert "layer 5/5" in result.stderr
+    assert "layer 1  100 units  ridge" in result.stderr
 
 
 def test_evaluate_agrees_with_the_training_report(trained):
@@ -91,9 +92,11 @@ def test_predict_writes_one_line_per_sample(trained, tmp_path):
 
 
 def test_info_shows_the_settings(trained):
-    folder, _ = trained
+    folder, figures = trained
     model = folder / "model.safetensors"
-    assert json.loads(dssfn("info", model, "--json").stdout)["width"] == 300
+    shown = json.loads(dssfn("info", model, "--json").stdout)
+    for name in ("n_layers", "width", "members", "scale"):
+        assert shown[name] == figures["settings"][name] != "auto"
     assert "pixel_0_0" in dssfn("info", model).stdout
 
 
@@ -314,7 +317,7 @@ def test_an_unknown_label_in_evaluate_is_named(trained, tmp_path):
 def test_an_unwritable_out_folder_is_noticed_before_training(tmp_path):
     (tmp_path / "file").write_text("")
     start = time.perf_counter()
-    error = wrong("simulate", "--data", "digits", "--out", tmp_path / "file", "--quiet")
+    error = wrong("simulate", "--data", "digits", "--out", tmp_path / "file", *LARGE)
     assert "--out" in error
     assert time.perf_counter() - start < 10  # twenty layers of it would take longer
 
@@ -470,7 +473,7 @@ def test_a_closed_pipe_is_no_error(trained):
 )
 def test_an_interrupted_run_ends_cleanly(tmp_path, number, code):
     command = [sys.executable, "-m", "dssfn", "simulate", "--data", "digits",
-               "--out", str(tmp_path / "out")]  # fmt: skip
+               *LARGE, "--out", str(tmp_path / "out")]  # fmt: skip
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -560,13 +563,13 @@ def test_shard_files_are_nodes_within_a_memory_budget(tmp_path):
         (["--data", "wine", "--shard", "x.npz"], "Give either `--data`, or `--shard`"),
         (["--shard", "no.npz"], "does not exist"),
         (["--data", "wine", "--memory", "lots"], "such as 500MB or 2GB, got 'lots'"),
-        (["--data", "wine", "--memory", "1MB"], "must be at least"),
+        (["--data", "wine", "--memory", "1MB", *LARGE], "must be at least"),
         (["--data", "wine", "--precision", "half"], "`precision` must be one of"),
         (["--data", "wine", "--bias", "-1"], "`bias` must be a number of at least 0"),
         (["--data", "wine", "--relaxation", "2"], "`relaxation` must be below 2"),
         (["--data", "wine", "--latency", "0"], "`latency` must be a positive number"),
         (["--data", "wine", "--solver", "admm", "--consensus", "gossip",
-          "--balance-mu"], "equal on all of them to the last bit"),
+          "--balance-mu", *LARGE], "equal on all of them to the last bit"),
     ],
 )  # fmt: skip
 def test_wrong_options_are_named(arguments, message):

@@ -86,13 +86,16 @@ def training_settings(
 
 
 def number_or_auto(name: str, text: str | None) -> int | str | None:
-    """Return the number that an option has, or "auto"; None if it was left out.
+    """Return the whole number that an option has, or "auto"; None if it was left out.
 
     >>> number_or_auto("--layers", "20"), number_or_auto("--layers", "auto")
     (20, 'auto')
     """
     if text is None or text == AUTO:
         return text
-    if not text.isdecimal():
-        raise PlanError(f"`{name}` must be a whole number or auto, got {text!r}.")
-    return int(text)
+    try:
+        return int(text)
+    except ValueError:
+        raise PlanError(
+            f"`{name}` must be a whole number or auto, got {text!r}."
+        ) from None
