@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from dssfn.config import Plan
+from dssfn.config import AUTO, Plan
 from dssfn.consensus import every_averaging
 from dssfn.hosting import Simulation, Traffic
 from dssfn.network import CHUNK
@@ -23,6 +23,7 @@ from dssfn.training import Model
 LARGEST_LISTED = 20_000  # edges: more are no help to anybody in a file
 LARGEST_COMPARED = 200  # nodes: spectrum and schemes take seconds beyond
 LARGEST_HELD = 2_500  # nodes x classes
+SIZES = ("n_layers", "width")
 
 
 class Tested(NamedTuple):
@@ -90,15 +91,33 @@ def communication_of(simulation: Simulation) -> Communication:
 
 
 def settings_of(
-    settled: Plan, topology: Topology, partition: str, *, n_ranks: int | None = None
+    settled: Plan,
+    topology: Topology,
+    partition: str,
+    *,
+    asked: Plan,
+    n_ranks: int | None = None,
 ) -> Settings:
-    """Return all settings, with what was chosen where the plan said auto."""
+    """Return all settings, with what was chosen where the plan said auto.
+
+    Parameters
+    ----------
+    settled : Plan
+        The plan of the trained network.
+    topology, partition, n_ranks
+        As in `Settings`.
+    asked : Plan
+        The plan before the training.
+    """
+    may_be_found = SIZES if asked.size != AUTO else (*SIZES, "members", "scale")
+    found = [name for name in may_be_found if getattr(asked, name) == AUTO]
     return Settings(
         **msgspec.structs.asdict(settled),
         n_nodes=topology.n_nodes,
         topology=topology.name,
         partition=partition,
         n_ranks=msgspec.UNSET if n_ranks is None else n_ranks,
+        found=tuple(found) if asked.finds_size else (),
     )
 
 

@@ -124,6 +124,22 @@ def test_simulate_reports_what_the_design_promises():
     assert shown["seconds"]["total"] > 0
 
 
+def test_the_metrics_of_a_found_network_are_those_of_the_layer_that_is_kept():
+    result = dssfn("simulate", "--data", "wine", "--nodes", 4, "--check-equivalence",
+                   "--json", "--quiet")  # fmt: skip
+    shown = json.loads(result.stdout)
+    depth = shown["settings"]["n_layers"]
+    kept = shown["layers"][depth]
+    assert len(shown["layers"]) > depth + 1
+    assert kept["validation_error_db"] == min(
+        row["validation_error_db"] for row in shown["layers"]
+    )
+    for name in ("train_accuracy", "train_error_db"):
+        assert shown[name] == kept[name]
+    assert shown["settings"]["found"] == ["n_layers", "width", "members", "scale"]
+    assert shown["equivalence"]["same_choices"] is True
+
+
 def test_central_difference_falls_as_k_grows():
     gaps = []
     for K in (10, 100, 1000):

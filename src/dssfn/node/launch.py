@@ -238,7 +238,9 @@ def _finish(
         held=None,
         confusion=None,
         seconds=Seconds(total=seconds),
-        settings=settings_of(network.plan, training.topology, ONE_FILE_EACH),
+        settings=settings_of(
+            network.plan, training.topology, ONE_FILE_EACH, asked=training.plan
+        ),
         made_by=made_by(),
     )
     write_result(result, out, private=True)
