@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -62,10 +63,10 @@ def test_the_demo_leaves_what_it_says(trained):
 def test_a_person_sees_tables_and_the_next_commands(tmp_path):
     result = dssfn("demo", "--out", tmp_path / "d")
     assert result.exit_code == 0
-    for words in ("layer by layer", "test acc.", "same prediction as one machine"):
+    for words in ("layer by layer", "test %", "same prediction as one machine"):
         assert words in result.stdout
     assert "dssfn evaluate" in result.stdout
-    assert "layer 1  100 units  ridge" in result.stderr
+    assert re.search(r"layer 1  \d+ units  ridge .* validation .* dB", result.stderr)
 
 
 def test_evaluate_agrees_with_the_training_report(trained):
@@ -130,7 +131,6 @@ def test_the_metrics_of_a_found_network_are_those_of_the_layer_that_is_kept():
     shown = json.loads(result.stdout)
     depth = shown["settings"]["n_layers"]
     kept = shown["layers"][depth]
-    assert len(shown["layers"]) > depth + 1
     assert kept["validation_error_db"] == min(
         row["validation_error_db"] for row in shown["layers"]
     )

@@ -29,7 +29,7 @@ def test_a_depth_that_was_asked_for_is_no_finding():
 
 def test_an_error_that_falls_too_little_ends_the_growth_at_the_last_layer():
     said = found.why_no_deeper(of(found_result(beyond=0)))
-    assert said == "the validation error hardly fell any more; layer 3 is kept"
+    assert said == "the validation error hardly fell in the last layers"
 
 
 def test_the_most_layers_that_are_tried_are_told():

@@ -65,7 +65,7 @@ def why_no_deeper(result: Result) -> str:
         return "as many as were asked for"
     if depth == MOST_LAYERS:
         return f"{error} still fell, but more layers are not tried"
-    return f"{error} hardly fell any more; layer {depth} is kept"
+    return f"{error} hardly fell in the last layers"
 
 
 def _layers(numbers: Sequence[int]) -> str:
