@@ -132,6 +132,11 @@ class Equivalence(_Part, frozen=True, kw_only=True):
     prediction_agreement: Share | None = None
     layer_cost_gap: float | None = None
 
+    @property
+    def is_checked(self) -> bool:
+        """Whether a centralised network was trained to compare with."""
+        return self.layer_cost_gap is not None
+
 
 class AverageCost(_Part, frozen=True, kw_only=True):
     """The cost of one average: rounds, and letters over all links."""

@@ -181,7 +181,7 @@ def _distances(equal: Equivalence | None) -> list[tuple[str, str]]:
     if equal is None:
         return []
     rows = [("nodes differ by at most", f"{equal.node_spread:.1e}")]
-    if equal.layer_cost_gap is None:
+    if not equal.is_checked:
         return rows
     if equal.same_choices is not None:
         same = "yes" if equal.same_choices else "no: it found another size or scale"
