@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import zip_longest
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -15,7 +15,16 @@ from dssfn.config import AUTO, Plan
 from dssfn.consensus import every_averaging
 from dssfn.hosting import Simulation, Traffic
 from dssfn.network import CHUNK
-from dssfn.results import AverageCost, Communication, Graph, Layer, Sent, Settings
+from dssfn.records import LayerRecord
+from dssfn.results import (
+    AverageCost,
+    Communication,
+    Graph,
+    Layer,
+    Sent,
+    Settings,
+    Tried,
+)
 from dssfn.shard import Samples, Shard
 from dssfn.topology import Topology
 from dssfn.training import Model
@@ -67,8 +76,8 @@ def layers_of(simulation: Simulation, tested: Tested) -> tuple[Layer, ...]:
     n_test = len(tested.labels)
     traffic = simulation.traffic_by_layer
     return tuple(
-        Layer(
-            **asdict(record),
+        layer_of(
+            record,
             # Layers beyond the depth that was found are not in the network.
             test_accuracy=(
                 int(correct) / n_test if n_test and correct is not None else None
@@ -78,6 +87,12 @@ def layers_of(simulation: Simulation, tested: Tested) -> tuple[Layer, ...]:
         )
         for record, correct in zip_longest(simulation.history, tested.correct)
     )
+
+
+def layer_of(record: LayerRecord, **known: Any) -> Layer:
+    """Return the metrics of a layer: its record, and what else is known of it."""
+    tried = tuple(Tried(**asdict(one)) for one in record.tried)
+    return Layer(**{**asdict(record), "tried": tried, **known})
 
 
 def communication_of(simulation: Simulation) -> Communication:

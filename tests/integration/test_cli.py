@@ -15,8 +15,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dssfn.cli.model import for_spreadsheet
-from dssfn.datasets import load
+from dssfn.cli.predict import for_spreadsheet
+from dssfn.config import Plan
+from dssfn.datasets import load, read_table
+from dssfn.modelfile import load_network, save_network
+from dssfn.shard import Shard
+from dssfn.simulator import simulate
+from dssfn.topology import build_topology
 from tests.support.commands import dssfn, wrong
 
 SMALL = ["--layers", "2", "--width", "30", "--quiet"]
@@ -90,6 +95,74 @@ def test_predict_writes_one_line_per_sample(trained, tmp_path):
     assert written[1:] == [line.split(",")[0] for line in lines[1:]]
     listed = json.loads(dssfn("predict", model, data, "--json").stdout)["prediction"]
     assert [str(label) for label in listed] == written[1:]
+
+
+def test_the_spread_is_that_of_the_members_probability_of_the_predicted_class(trained):
+    folder, figures = trained
+    model, data = folder / "model.safetensors", folder / "test.csv"
+    shown = json.loads(dssfn("predict", model, data, "--proba", "--json").stdout)
+    network, table = load_network(model), read_table(data)
+    X = table.X[:, [table.feature_names.index(n) for n in network.plan.feature_names]]
+    members = [network.probabilities(S) for S in network.member_scores(X.T)]
+    for sample in (0, 7, 100):
+        of_class = [P[shown["prediction"][sample], sample] for P in members]
+        assert shown["spread"][sample] == pytest.approx(np.std(of_class), abs=1e-12)
+    assert list(shown)[-1] == "spread"
+    assert len(shown["spread"]) == figures["n_test"]
+
+
+def test_one_network_has_no_spread(tmp_path):
+    data = write_csv(tmp_path / "mine.csv")
+    dssfn("simulate", "--data", data, "--target", "label", "--nodes", 3,
+          "--out", tmp_path / "m", *SMALL)  # fmt: skip
+    model = tmp_path / "m" / "model.safetensors"
+    lines = dssfn("predict", model, data, "--proba").stdout.splitlines()
+    assert lines[0] == "prediction,p(no),p(yes)"
+    assert "one network with 2 hidden layers of 30 random units" in " ".join(
+        dssfn("info", model).stdout.split()
+    )
+
+
+@pytest.fixture(scope="module", params=[("y",), ("y", "z")], ids="-".join)
+def numbers(request, tmp_path_factory):
+    """A network that predicts numbers, and the file that it was trained on."""
+    folder, targets = tmp_path_factory.mktemp("numbers"), request.param
+    X = np.random.default_rng(0).normal(size=(2, 60))
+    T = np.array([3.0 + X[0], 5.0 * X[1]])[: len(targets)]
+    plan = Plan(n_features=2, feature_names=("a", "b"), targets=targets, seed=1)
+    (network,) = simulate([Shard(X, T)], plan, build_topology("complete", 1)).networks
+    model, data = folder / "model.safetensors", folder / "data.csv"
+    save_network(network, model)
+    columns = dict(zip(("a", "b", *targets), [*X, *T], strict=True))
+    pl.DataFrame(columns).write_csv(data)
+    return model, data, network.member_scores(X)
+
+
+def test_numbers_are_predicted_with_the_spread_of_the_members(numbers):
+    model, data, members = numbers
+    shown = json.loads(dssfn("predict", model, data, "--proba", "--json").stdout)
+    expected = {
+        "prediction": members[:, 0].mean(axis=0), "spread": members[:, 0].std(axis=0),
+    }  # fmt: skip
+    of = "(y)" if members.shape[1] > 1 else ""
+    for name, values in expected.items():
+        np.testing.assert_allclose(shown[name + of], values, rtol=1e-12, atol=1e-12)
+    assert len(shown) == 2 * members.shape[1]
+    plain = json.loads(dssfn("predict", model, data, "--json").stdout)
+    assert set(plain) == {name for name in shown if name.startswith("prediction")}
+
+
+def test_numbers_are_evaluated_and_told(numbers):
+    model, data, members = numbers
+    shown = json.loads(dssfn("evaluate", model, data, "--json").stdout)
+    assert shown["n_samples"] == 60
+    assert shown["r2"] > 0.99  # the targets are linear, without noise
+    assert "R2" in dssfn("evaluate", model, data).stdout
+    assert "targets" in dssfn("info", model).stdout
+    if members.shape[1] == 1:
+        other = dssfn("evaluate", model, data, "--target", "a", "--json").stdout
+        assert json.loads(other)["r2"] < shown["r2"]
+        assert "nowhere" in wrong("evaluate", model, data, "--target", "nowhere")
 
 
 def test_info_shows_the_settings(trained):
@@ -434,7 +507,7 @@ def test_predictions_are_as_they_are_in_a_file_and_harmless_on_a_terminal(
     model, data, _ = hostile
     piped = dssfn("predict", model, data)
     assert HOSTILE in piped.stdout
-    monkeypatch.setattr("dssfn.cli.model._is_terminal", lambda: True)
+    monkeypatch.setattr("dssfn.cli.predict._is_terminal", lambda: True)
     shown = dssfn("predict", model, data)
     assert_harmless(shown.stdout)
     assert len(shown.stdout.splitlines()) == 41

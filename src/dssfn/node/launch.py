@@ -45,7 +45,6 @@ from dssfn.records import LayerRecord
 from dssfn.results import (
     MODEL_FILE,
     ONE_FILE_EACH,
-    Layer,
     NeighbourTraffic,
     OwnScores,
     Result,
@@ -54,7 +53,7 @@ from dssfn.results import (
 )
 from dssfn.scoring import validation_scores
 from dssfn.shard import Samples
-from dssfn.summary import graph_of, settings_of
+from dssfn.summary import graph_of, layer_of, settings_of
 from dssfn.training import Model
 
 CHECKPOINT_FILE, LOG_FILE = "checkpoint.dssfn", "node.log"
@@ -229,7 +228,7 @@ def _finish(
         test_accuracy=None,
         train_error_db=last.train_error_db if last else None,
         scores=validation_scores(training.scores, names),
-        layers=tuple(Layer(**asdict(one), test_accuracy=None) for one in layers),
+        layers=tuple(layer_of(one, test_accuracy=None) for one in layers),
         graph=graph_of(training.topology, network.plan.tol),
         peers={
             peer: NeighbourTraffic(**asdict(account))
