@@ -197,12 +197,18 @@ def _logging(path: Path) -> Iterator[None]:
 
 
 def _tell(record: LayerRecord, plan: Plan) -> None:
+    units = f"  {record.width} units" if record.width else ""
+    validated = ""
+    if record.validation_error_db is not None:
+        validated = f"  validation {record.validation_error_db:.2f} dB"
     log.info(
-        "layer %d%s  cost %.5g  %.2f dB  train accuracy %.2f %%  averagings: %d",
+        "layer %d%s%s  cost %.5g  %.2f dB%s  train accuracy %.2f %%  averagings: %d",
         record.layer,
         "" if plan.finds_size else f"/{plan.depth}",
+        units,
         record.cost,
         record.train_error_db,
+        validated,
         100 * record.train_accuracy,
         record.iterations,
     )

@@ -37,7 +37,9 @@ def members(result: Result) -> str:
 def input_scale(result: Result) -> str:
     """Return what the inputs are divided by."""
     settings = result.settings
-    return _SCALES[settings.scale] if settings.standardize else "inputs are as given"
+    if not settings.standardize:
+        return "inputs are as given"
+    return _SCALES.get(settings.scale, settings.scale)
 
 
 def width(result: Result) -> str:
