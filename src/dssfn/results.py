@@ -132,6 +132,11 @@ class Equivalence(_Part, frozen=True, kw_only=True):
     prediction_agreement: Share | None = None
     layer_cost_gap: float | None = None
 
+    @property
+    def is_checked(self) -> bool:
+        """Whether a centralised network was trained to compare with."""
+        return self.layer_cost_gap is not None
+
 
 class AverageCost(_Part, frozen=True, kw_only=True):
     """The cost of one average: rounds, and letters over all links."""
@@ -253,12 +258,15 @@ class Settings(Plan, frozen=True, kw_only=True, forbid_unknown_fields=True):
         How the samples were divided.
     n_ranks : int, optional
         Processes of an MPI job; left out for other trainings.
+    found : tuple of str
+        Names of the sizes and scales that the network found by itself.
     """
 
     n_nodes: Annotated[int, msgspec.Meta(ge=1)]
     topology: str
     partition: str
     n_ranks: int | msgspec.UnsetType = msgspec.UNSET
+    found: tuple[str, ...] = ()
 
 
 class Result(_Part, frozen=True, kw_only=True):
@@ -276,14 +284,14 @@ class Result(_Part, frozen=True, kw_only=True):
         Samples of all nodes. A node does not know the first, and tests on those of its
         own test file.
     train_accuracy, test_accuracy, train_error_db : float, optional
-        Metrics of the last layer.
+        Metrics of the last layer that is kept.
     scores : ValidationScores, optional
         How good the model is on validation samples, as all nodes agree on it.
     here : OwnScores, optional
         How good the model is for the node that wrote this.
     layers : tuple of Layer
-        Metrics of every layer. A node that was restarted after the others had left
-        may lack the last one.
+        Metrics of every layer, also of those that were tried and not kept. A node that
+        was restarted after the others had left may lack the last one.
     communication, equivalence, graph : optional
         Traffic, distances between models, and the graph, where they are known.
     peers : dict, optional
@@ -333,6 +341,12 @@ class Result(_Part, frozen=True, kw_only=True):
                 raise DataError(
                     f"`held` must have {n_classes} classes in a row, got {len(row)}."
                 )
+
+    @property
+    def kept(self) -> Layer | None:
+        """The last layer that is kept, if its metrics are known."""
+        depth = self.settings.depth
+        return next((row for row in self.layers if row.layer == depth), None)
 
 
 def _edges(graph: Graph | None) -> tuple[tuple[int, int], ...]:

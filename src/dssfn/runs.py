@@ -300,15 +300,16 @@ def outcome_of(
     n_ranks : int, optional
         Processes of an MPI job.
     """
-    network, last = simulation.networks[0], simulation.history[-1]
-    settled, topology = network.plan, run.topology
+    network, topology = simulation.networks[0], run.topology
+    settled = network.plan
+    kept = simulation.history[settled.depth]
     result = Result(
         data=run.name,
         n_train=n_train,
         n_test=len(tested.labels),
-        train_accuracy=last.train_accuracy,
+        train_accuracy=kept.train_accuracy,
         test_accuracy=share_of_equal(tested.predicted, tested.labels),
-        train_error_db=last.train_error_db,
+        train_error_db=kept.train_error_db,
         scores=validation_scores(simulation.scores, run.names),
         layers=layers_of(simulation, tested),
         communication=communication_of(simulation),
@@ -317,7 +318,9 @@ def outcome_of(
         held=held_by(run.shards, topology.n_nodes),
         confusion=confusion_of(tested),
         seconds=Seconds(total=time.perf_counter() - start, training=simulation.seconds),
-        settings=settings_of(settled, topology, run.partition, n_ranks=n_ranks),
+        settings=settings_of(
+            settled, topology, run.partition, asked=run.plan, n_ranks=n_ranks
+        ),
         made_by=made_by(),
     )
     return Outcome(network, tested, result)

@@ -5,17 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import zip_longest
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from dssfn.config import Plan
+from dssfn.config import AUTO, Plan
 from dssfn.consensus import every_averaging
 from dssfn.hosting import Simulation, Traffic
 from dssfn.network import CHUNK
-from dssfn.results import AverageCost, Communication, Graph, Layer, Sent, Settings
+from dssfn.records import LayerRecord
+from dssfn.results import (
+    AverageCost,
+    Communication,
+    Graph,
+    Layer,
+    Sent,
+    Settings,
+    Tried,
+)
 from dssfn.shard import Samples, Shard
 from dssfn.topology import Topology
 from dssfn.training import Model
@@ -23,6 +32,7 @@ from dssfn.training import Model
 LARGEST_LISTED = 20_000  # edges: more are no help to anybody in a file
 LARGEST_COMPARED = 200  # nodes: spectrum and schemes take seconds beyond
 LARGEST_HELD = 2_500  # nodes x classes
+SIZES = ("n_layers", "width")
 
 
 class Tested(NamedTuple):
@@ -66,8 +76,8 @@ def layers_of(simulation: Simulation, tested: Tested) -> tuple[Layer, ...]:
     n_test = len(tested.labels)
     traffic = simulation.traffic_by_layer
     return tuple(
-        Layer(
-            **asdict(record),
+        layer_of(
+            record,
             # Layers beyond the depth that was found are not in the network.
             test_accuracy=(
                 int(correct) / n_test if n_test and correct is not None else None
@@ -77,6 +87,12 @@ def layers_of(simulation: Simulation, tested: Tested) -> tuple[Layer, ...]:
         )
         for record, correct in zip_longest(simulation.history, tested.correct)
     )
+
+
+def layer_of(record: LayerRecord, **known: Any) -> Layer:
+    """Return the metrics of a layer: its record, and what else is known of it."""
+    tried = tuple(Tried(**asdict(one)) for one in record.tried)
+    return Layer(**{**asdict(record), "tried": tried, **known})
 
 
 def communication_of(simulation: Simulation) -> Communication:
@@ -90,15 +106,33 @@ def communication_of(simulation: Simulation) -> Communication:
 
 
 def settings_of(
-    settled: Plan, topology: Topology, partition: str, *, n_ranks: int | None = None
+    settled: Plan,
+    topology: Topology,
+    partition: str,
+    *,
+    asked: Plan,
+    n_ranks: int | None = None,
 ) -> Settings:
-    """Return all settings, with what was chosen where the plan said auto."""
+    """Return all settings, with what was chosen where the plan said auto.
+
+    Parameters
+    ----------
+    settled : Plan
+        The plan of the trained network.
+    topology, partition, n_ranks
+        As in `Settings`.
+    asked : Plan
+        The plan before the training.
+    """
+    may_be_found = SIZES if asked.size != AUTO else (*SIZES, "members", "scale")
+    found = [name for name in may_be_found if getattr(asked, name) == AUTO]
     return Settings(
         **msgspec.structs.asdict(settled),
         n_nodes=topology.n_nodes,
         topology=topology.name,
         partition=partition,
         n_ranks=msgspec.UNSET if n_ranks is None else n_ranks,
+        found=tuple(found) if asked.finds_size else (),
     )
 
 

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,11 +15,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dssfn.cli.model import for_spreadsheet
-from dssfn.datasets import load
+from dssfn.cli.predict import for_spreadsheet
+from dssfn.config import Plan
+from dssfn.datasets import load, read_table
+from dssfn.modelfile import load_network, save_network
+from dssfn.shard import Shard
+from dssfn.simulator import simulate
+from dssfn.topology import build_topology
 from tests.support.commands import dssfn, wrong
 
 SMALL = ["--layers", "2", "--width", "30", "--quiet"]
+LARGE = ["--layers", "20", "--width", "1000"]  # takes a while, also on small data
 
 
 @pytest.fixture(scope="module")
@@ -61,10 +68,10 @@ def test_the_demo_leaves_what_it_says(trained):
 def test_a_person_sees_tables_and_the_next_commands(tmp_path):
     result = dssfn("demo", "--out", tmp_path / "d")
     assert result.exit_code == 0
-    for words in ("layer by layer", "test acc.", "same prediction as one machine"):
+    for words in ("layer by layer", "test %", "same prediction as one machine"):
         assert words in result.stdout
     assert "dssfn evaluate" in result.stdout
-    assert "layer 5/5" in result.stderr
+    assert re.search(r"layer 1  \d+ units  ridge .* validation .* dB", result.stderr)
 
 
 def test_evaluate_agrees_with_the_training_report(trained):
@@ -90,10 +97,80 @@ def test_predict_writes_one_line_per_sample(trained, tmp_path):
     assert [str(label) for label in listed] == written[1:]
 
 
+def test_the_spread_is_that_of_the_members_probability_of_the_predicted_class(trained):
+    folder, figures = trained
+    model, data = folder / "model.safetensors", folder / "test.csv"
+    shown = json.loads(dssfn("predict", model, data, "--proba", "--json").stdout)
+    network, table = load_network(model), read_table(data)
+    X = table.X[:, [table.feature_names.index(n) for n in network.plan.feature_names]]
+    members = [network.probabilities(S) for S in network.member_scores(X.T)]
+    for sample in (0, 7, 100):
+        of_class = [P[shown["prediction"][sample], sample] for P in members]
+        assert shown["spread"][sample] == pytest.approx(np.std(of_class), abs=1e-12)
+    assert list(shown)[-1] == "spread"
+    assert len(shown["spread"]) == figures["n_test"]
+
+
+def test_one_network_has_no_spread(tmp_path):
+    data = write_csv(tmp_path / "mine.csv")
+    dssfn("simulate", "--data", data, "--target", "label", "--nodes", 3,
+          "--out", tmp_path / "m", *SMALL)  # fmt: skip
+    model = tmp_path / "m" / "model.safetensors"
+    lines = dssfn("predict", model, data, "--proba").stdout.splitlines()
+    assert lines[0] == "prediction,p(no),p(yes)"
+    assert "one network with 2 hidden layers of 30 random units" in " ".join(
+        dssfn("info", model).stdout.split()
+    )
+
+
+@pytest.fixture(scope="module", params=[("y",), ("y", "z")], ids="-".join)
+def numbers(request, tmp_path_factory):
+    """A network that predicts numbers, and the file that it was trained on."""
+    folder, targets = tmp_path_factory.mktemp("numbers"), request.param
+    X = np.random.default_rng(0).normal(size=(2, 60))
+    T = np.array([3.0 + X[0], 5.0 * X[1]])[: len(targets)]
+    plan = Plan(n_features=2, feature_names=("a", "b"), targets=targets, seed=1)
+    (network,) = simulate([Shard(X, T)], plan, build_topology("complete", 1)).networks
+    model, data = folder / "model.safetensors", folder / "data.csv"
+    save_network(network, model)
+    columns = dict(zip(("a", "b", *targets), [*X, *T], strict=True))
+    pl.DataFrame(columns).write_csv(data)
+    return model, data, network.member_scores(X)
+
+
+def test_numbers_are_predicted_with_the_spread_of_the_members(numbers):
+    model, data, members = numbers
+    shown = json.loads(dssfn("predict", model, data, "--proba", "--json").stdout)
+    expected = {
+        "prediction": members[:, 0].mean(axis=0), "spread": members[:, 0].std(axis=0),
+    }  # fmt: skip
+    of = "(y)" if members.shape[1] > 1 else ""
+    for name, values in expected.items():
+        np.testing.assert_allclose(shown[name + of], values, rtol=1e-12, atol=1e-12)
+    assert len(shown) == 2 * members.shape[1]
+    plain = json.loads(dssfn("predict", model, data, "--json").stdout)
+    assert set(plain) == {name for name in shown if name.startswith("prediction")}
+
+
+def test_numbers_are_evaluated_and_told(numbers):
+    model, data, members = numbers
+    shown = json.loads(dssfn("evaluate", model, data, "--json").stdout)
+    assert shown["n_samples"] == 60
+    assert shown["r2"] > 0.99  # the targets are linear, without noise
+    assert "R2" in dssfn("evaluate", model, data).stdout
+    assert "targets" in dssfn("info", model).stdout
+    if members.shape[1] == 1:
+        other = dssfn("evaluate", model, data, "--target", "a", "--json").stdout
+        assert json.loads(other)["r2"] < shown["r2"]
+        assert "nowhere" in wrong("evaluate", model, data, "--target", "nowhere")
+
+
 def test_info_shows_the_settings(trained):
-    folder, _ = trained
+    folder, figures = trained
     model = folder / "model.safetensors"
-    assert json.loads(dssfn("info", model, "--json").stdout)["width"] == 300
+    shown = json.loads(dssfn("info", model, "--json").stdout)
+    for name in ("n_layers", "width", "members", "scale"):
+        assert shown[name] == figures["settings"][name] != "auto"
     assert "pixel_0_0" in dssfn("info", model).stdout
 
 
@@ -119,6 +196,21 @@ def test_simulate_reports_what_the_design_promises():
     }  # fmt: skip
     assert shown["equivalence"]["central_difference"] < 1e-7
     assert shown["seconds"]["total"] > 0
+
+
+def test_the_metrics_of_a_found_network_are_those_of_the_layer_that_is_kept():
+    result = dssfn("simulate", "--data", "wine", "--nodes", 4, "--check-equivalence",
+                   "--json", "--quiet")  # fmt: skip
+    shown = json.loads(result.stdout)
+    depth = shown["settings"]["n_layers"]
+    kept = shown["layers"][depth]
+    assert kept["validation_error_db"] == min(
+        row["validation_error_db"] for row in shown["layers"]
+    )
+    for name in ("train_accuracy", "train_error_db"):
+        assert shown[name] == kept[name]
+    assert shown["settings"]["found"] == ["n_layers", "width", "members", "scale"]
+    assert shown["equivalence"]["same_choices"] is True
 
 
 def test_central_difference_falls_as_k_grows():
@@ -194,6 +286,15 @@ def test_wrong_data_is_refused_and_leaves_nothing(tmp_path):
         ("--preset", "papr", "preset"), ("--topology", "rind", "grid"),
         ("--partition", "by_class", "by-class"), ("--test-size", 1.5, "test_size"),
         ("--data-dir", "nowhere", "data_dir"),
+        ("--layers", "five", "`--layers` must be a whole number or auto"),
+        ("--width", "1.5", "`--width` must be a whole number or auto"),
+        ("--members", "few", "`--members` must be a whole number or auto"),
+        ("--members", 0, "`members` must be a whole number of at least 1"),
+        ("--ridge", "much", "`--ridge` must be a number or auto"),
+        ("--ridge", "nan", "`ridge` must be a positive number"),
+        ("--ridge", 0.1, "needs `members`"), ("--folds", "nodes", "needs `members`"),
+        ("--scale", "commn", "`common`"), ("--folds", "node", "`nodes`"),
+        ("--size", "sfn", "`ssfn`"), ("--class-weight", "even", "class_weight"),
     ],
 )  # fmt: skip
 def test_a_wrong_option_is_named(option, value, word):
@@ -314,7 +415,7 @@ def test_an_unknown_label_in_evaluate_is_named(trained, tmp_path):
 def test_an_unwritable_out_folder_is_noticed_before_training(tmp_path):
     (tmp_path / "file").write_text("")
     start = time.perf_counter()
-    error = wrong("simulate", "--data", "digits", "--out", tmp_path / "file", "--quiet")
+    error = wrong("simulate", "--data", "digits", "--out", tmp_path / "file", *LARGE)
     assert "--out" in error
     assert time.perf_counter() - start < 10  # twenty layers of it would take longer
 
@@ -406,7 +507,7 @@ def test_predictions_are_as_they_are_in_a_file_and_harmless_on_a_terminal(
     model, data, _ = hostile
     piped = dssfn("predict", model, data)
     assert HOSTILE in piped.stdout
-    monkeypatch.setattr("dssfn.cli.model._is_terminal", lambda: True)
+    monkeypatch.setattr("dssfn.cli.predict._is_terminal", lambda: True)
     shown = dssfn("predict", model, data)
     assert_harmless(shown.stdout)
     assert len(shown.stdout.splitlines()) == 41
@@ -470,7 +571,7 @@ def test_a_closed_pipe_is_no_error(trained):
 )
 def test_an_interrupted_run_ends_cleanly(tmp_path, number, code):
     command = [sys.executable, "-m", "dssfn", "simulate", "--data", "digits",
-               "--out", str(tmp_path / "out")]  # fmt: skip
+               *LARGE, "--out", str(tmp_path / "out")]  # fmt: skip
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -560,13 +661,17 @@ def test_shard_files_are_nodes_within_a_memory_budget(tmp_path):
         (["--data", "wine", "--shard", "x.npz"], "Give either `--data`, or `--shard`"),
         (["--shard", "no.npz"], "does not exist"),
         (["--data", "wine", "--memory", "lots"], "such as 500MB or 2GB, got 'lots'"),
-        (["--data", "wine", "--memory", "1MB"], "must be at least"),
+        (["--data", "wine", "--memory", "1MB", *LARGE], "must be at least"),
+        (["--data", "wine", "--preset", "paper", "--layers", "auto"],
+         "`n_layers` must be a number with the preset paper"),
+        (["--data", "wine", "--members", "1"], "`n_layers` must be a number"),
+        (["--data", "wine", "--size", "ssfn", "--members", "3"], "ssfn grows one"),
         (["--data", "wine", "--precision", "half"], "`precision` must be one of"),
         (["--data", "wine", "--bias", "-1"], "`bias` must be a number of at least 0"),
         (["--data", "wine", "--relaxation", "2"], "`relaxation` must be below 2"),
         (["--data", "wine", "--latency", "0"], "`latency` must be a positive number"),
         (["--data", "wine", "--solver", "admm", "--consensus", "gossip",
-          "--balance-mu"], "equal on all of them to the last bit"),
+          "--balance-mu", *LARGE], "equal on all of them to the last bit"),
     ],
 )  # fmt: skip
 def test_wrong_options_are_named(arguments, message):

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from dssfn import errors
+from dssfn.config import Plan
 from dssfn.node.farewell import farewell
 from dssfn.node.runtime import NodeTraining
 from dssfn.setup import pki
@@ -29,6 +30,7 @@ from tests.support.lab import Lab
 pytestmark = pytest.mark.grpc
 
 MARKER = "planted-marker-0815"
+PLAN = Plan(n_features=1, classes=("no", "yes"))
 
 
 def _classes(base):
@@ -75,7 +77,7 @@ def test_the_text_of_an_error_never_leaves_a_node(kind, tmp_path, caplog):
             talk.say(words.hello())
             talk.until("hello")
             training = NodeTraining(
-                node=0, topology=None, plan=_Plan, averaging=None, samples=None,
+                node=0, topology=None, plan=PLAN, averaging=None, samples=None,
                 transport=node, checkpoints=None,
             )  # fmt: skip
             with pytest.raises(kind), farewell(training, tmp_path / MARKER):
@@ -92,11 +94,6 @@ def test_the_text_of_an_error_never_leaves_a_node(kind, tmp_path, caplog):
     assert MARKER.encode() not in everything
     # It is there for the node's own operator.
     assert MARKER in caplog.text
-
-
-class _Plan:
-    finds_size = False
-    depth = 3
 
 
 def test_an_error_while_somebody_calls_is_told_by_one_word(tmp_path, monkeypatch):

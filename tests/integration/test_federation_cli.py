@@ -95,6 +95,29 @@ def test_the_plan_holds_the_preset_and_the_options(tmp_path):
     assert federation.round_deadline == 2.5
 
 
+def test_the_plan_says_how_the_network_finds_its_size(tmp_path):
+    init(tmp_path / "one", *DATA)
+    text = (tmp_path / "one" / "plan.toml").read_text()
+    plan = load_federation(tmp_path / "one" / "plan.toml").training
+    for name in ("n_layers", "width", "members", "ridge", "scale", "folds", "size"):
+        assert f"\n{name} = " in text
+    assert plan.finds_size
+    assert '# class_weight = "balanced"' in text
+    init(tmp_path / "two", *DATA, "--layers", "auto", "--width", 40, "--members", 4,
+         "--ridge", 0.5, "--scale", "common", "--folds", "nodes",
+         "--class-weight", "balanced")  # fmt: skip
+    plan = load_federation(tmp_path / "two" / "plan.toml").training
+    assert (plan.n_layers, plan.width, plan.members, plan.ridge) == ("auto", 40, 4, 0.5)
+    assert (plan.scale, plan.folds, plan.class_weight) == (
+        "common",
+        "nodes",
+        "balanced",
+    )
+    init(tmp_path / "three", *DATA, "--size", "ssfn")
+    plan = load_federation(tmp_path / "three" / "plan.toml").training
+    assert plan.size == "ssfn"
+
+
 def test_a_plan_left_open_is_marked_told_of_and_refused_until_filled_in(tmp_path):
     shown = init(tmp_path / "fed")
     assert "Fill in `classes` and `feature_names`" in shown

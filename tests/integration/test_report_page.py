@@ -14,7 +14,7 @@ from dssfn.report.training.figures import NAMES, draw_all
 from dssfn.report.training.page import make_page
 from dssfn.results import Result
 from tests.support.evidence_sample import page_of, sample_rows
-from tests.support.report_sample import sample_result
+from tests.support.report_sample import found_result, sample_result
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
@@ -27,6 +27,7 @@ FLAGS = (
     "--disable-dev-shm-usage",
 )  # fmt: skip
 PHONE, DESK = 390, 1280
+DRAWN = set(NAMES) - {"error", "calibration"}  # these need validation samples
 
 in_browser = pytest.mark.skipif(
     not (BROWSER and DRIVER), reason="needs Chromium and chromedriver"
@@ -68,10 +69,10 @@ def pages(trained, tmp_path_factory):
     wordy["data"] = wordy["settings"]["topology"] = "unbroken" * 40
     wordy["made_by"]["machine"] = "z" * 300
     wordy["communication"] |= {"bytes_total": 10**14, "rounds": 10**9}
-    typed = [msgspec.convert(one, Result) for one in (letters, wordy)]
+    results = {"letters": letters, "wordy": wordy, "found": found_result()}
+    typed = {name: msgspec.convert(one, Result) for name, one in results.items()}
     texts = {
-        "letters": make_page(typed[0], draw_all(typed[0])),
-        "wordy": make_page(typed[1], draw_all(typed[1])),
+        **{name: make_page(one, draw_all(one)) for name, one in typed.items()},
         "evidence": page_of(sample_rows())[0],
     }
     for name, page in texts.items():
@@ -95,7 +96,7 @@ def show(browser, page, width, theme):
 @in_browser
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [PHONE, DESK])
-@pytest.mark.parametrize("name", ["trained", "letters", "wordy", "evidence"])
+@pytest.mark.parametrize("name", ["trained", "letters", "wordy", "found", "evidence"])
 def test_the_page_is_whole_and_fits(browser, pages, name, width, theme):
     show(browser, pages[name], width, theme)
     assert browser.get_log("browser") == []
@@ -115,7 +116,7 @@ def test_the_page_is_whole_and_fits(browser, pages, name, width, theme):
 
 
 @in_browser
-@pytest.mark.parametrize("name", ["trained", "letters", "evidence"])
+@pytest.mark.parametrize("name", ["trained", "letters", "found", "evidence"])
 def test_labels_of_a_figure_can_be_read_on_a_phone(browser, pages, name):
     show(browser, pages[name], PHONE, "light")
     heights = browser.execute_script(
@@ -145,7 +146,7 @@ def test_the_report_is_made_anew_from_the_folder(trained):
     pictures = {
         path.name: path.read_bytes() for path in (trained / "figures").iterdir()
     }
-    assert pictures.keys() == {f"{n}.{kind}" for n in NAMES for kind in ("svg", "png")}
+    assert pictures.keys() == {f"{n}.{kind}" for n in DRAWN for kind in ("svg", "png")}
     for path in (trained / "report.html", trained / "figures" / "cost.png"):
         path.unlink()
     shown = CliRunner().invoke(app, ["report", str(trained)])
@@ -162,7 +163,7 @@ def test_figures_that_have_nothing_to_show_any_more_go(trained, tmp_path):
     (tmp_path / "run" / "result.json").write_text(json.dumps(result))
     assert CliRunner().invoke(app, ["report", str(tmp_path / "run")]).exit_code == 0
     left = {path.stem for path in (tmp_path / "run" / "figures").iterdir()}
-    assert left == set(NAMES) - {"confusion"}
+    assert left == DRAWN - {"confusion"}
 
 
 def test_the_result_tells_what_every_depth_would_have_reached(trained):

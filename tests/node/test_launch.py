@@ -33,6 +33,7 @@ def test_a_node_tells_of_the_layers_that_it_has_seen_end(simulated, n_known, tmp
     training = SimpleNamespace(
         records={record.layer: record for record in simulated.history[:n_known]},
         topology=build_topology("path", 3),
+        plan=simulated.networks[0].plan,
         node=0,
         scores=None,
         transport=SimpleNamespace(accounts=lambda: {"b": (Account(bytes_sent=8), 0)}),

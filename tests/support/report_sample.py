@@ -91,6 +91,38 @@ def sample_result(classes=("a", "b", "c"), *, n_nodes=5, n_layers=3):
     }
 
 
+def found_result(*, beyond=2):
+    """Metrics of a training that kept 3 layers, and tried some beyond them."""
+    whole = sample_result(n_layers=3 + beyond)
+    for row in whole["layers"]:
+        kept = min(row["layer"], 3)
+        row |= {"validation_error_db": -4.0 - kept, "validation_accuracy": 0.9}
+        row |= {"width": 30, "ridge": 0.05 if row["layer"] == kept else None}
+        row["train_accuracy"] = min(0.97 + 0.01 * kept, 1.0)
+        if row["layer"] > 3:
+            row["test_accuracy"] = None
+    del whole["layers"][0]["width"]
+    whole["layers"][1]["tried"] = [
+        {"scale": "common", "width": 15, "error_db": -3.0},
+        {"scale": "columns", "width": 15, "error_db": -4.5},
+        {"scale": "columns", "width": 30, "error_db": -5.0},
+        {"scale": "columns", "width": 60, "error_db": -5.02},
+    ]
+    whole["settings"] |= {
+        "n_layers": 3,
+        "width": 30,
+        "members": 5,
+        "scale": "columns",
+        "consensus": "tree",
+        "found": ["n_layers", "width", "members", "scale"],
+    }
+    whole["communication"]["consensus"] = "tree"
+    whole["equivalence"]["same_choices"] = True
+    for name in ("train_accuracy", "train_error_db"):
+        whole[name] = whole["layers"][3][name]
+    return whole
+
+
 def node_result():
     """What a node of that training, between two neighbours, would know of it."""
     whole = sample_result()

@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
 from dssfn.cli.console import notes, screen
 from dssfn.config import Plan
 from dssfn.hosting import Traffic
 from dssfn.records import LayerRecord
-from dssfn.report.numbers import size
+from dssfn.report.numbers import NONE, rough, size
+from dssfn.report.training import found
 from dssfn.results import Equivalence, Layer, Result, result_text
 from dssfn.runs import OnLayer
 
@@ -25,48 +33,47 @@ def layer_progress(plan: Plan, *, quiet: bool) -> Iterator[OnLayer | None]:
         return
     if not notes.is_terminal:
         yield lambda record, traffic: notes.print(
-            f"layer {record.layer}{_of(plan)}  {_state(record, traffic)}",
+            f"layer {record.layer}{_of(plan)}  {_state(record)}  "
+            f"{traffic.rounds:,} rounds",
             soft_wrap=True,
         )
         return
-    # How many layers there will be is not known if they are to be found.
-    remaining = () if plan.finds_size else (TimeRemainingColumn(), TextColumn("left"))
-    bar = Progress(
-        TextColumn(f"layer {{task.completed:.0f}}{_of(plan)}"),
-        BarColumn(bar_width=24),
-        TextColumn("{task.description}"),
-        *remaining,
-        console=notes,
-        transient=True,
-    )
+    bar = Progress(*_columns(plan), console=notes, transient=True)
     total = None if plan.finds_size else plan.depth
-    task = bar.add_task("layer 0 ...", total=total)
+    task = bar.add_task("...", total=total)
 
     def show(record: LayerRecord, traffic: Traffic) -> None:
-        state = _state(record, traffic)
-        bar.update(task, completed=record.layer, description=state)
+        bar.update(task, completed=record.layer, description=_state(record))
 
     with bar:
         yield show
+
+
+def _columns(plan: Plan) -> list[ProgressColumn]:
+    """Return a bar, or a spinner where nobody knows how many layers there will be."""
+    layer = TextColumn(f"layer {{task.completed:.0f}}{_of(plan)}")
+    state = TextColumn("{task.description}")
+    if plan.finds_size:
+        return [SpinnerColumn(), layer, state]
+    remaining = [TimeRemainingColumn(), TextColumn("left")]
+    return [layer, BarColumn(bar_width=24), state, *remaining]
 
 
 def _of(plan: Plan) -> str:
     return "" if plan.finds_size else f"/{plan.depth}"
 
 
-def _state(record: LayerRecord, traffic: Traffic) -> str:
-    return f"{_figures(record)}  {traffic.rounds:,} rounds"
+def _state(record: LayerRecord) -> str:
+    error = f"{record.train_error_db:.2f} dB"
+    if record.validation_error_db is not None:
+        ridge = "as before" if record.ridge is None else f"ridge {rough(record.ridge)}"
+        validation = f"validation {record.validation_error_db:.2f} dB"
+        return f"{_units(record)}{ridge}  train {error}  {validation}"
+    return f"{_units(record)}cost {record.cost:.5g}  {error}"
 
 
-def _figures(record: LayerRecord) -> str:
-    if record.validation_error_db is None:
-        return f"cost {record.cost:.5g}  {record.train_error_db:.2f} dB"
-    chosen = f"{record.width} units  " if record.width else ""
-    ridge = "as before" if record.ridge is None else f"ridge {record.ridge:.1g}"
-    return (
-        f"{chosen}{ridge}  train {record.train_error_db:.2f} dB  "
-        f"validation {record.validation_error_db:.2f} dB"
-    )
+def _units(record: LayerRecord) -> str:
+    return f"{record.width} units  " if record.width else ""
 
 
 def print_result(result: Result) -> None:
@@ -76,40 +83,84 @@ def print_result(result: Result) -> None:
 
 def show_layers(result: Result) -> None:
     """Print one row per layer."""
+    columns = _found_columns if result.settings.finds_size else _given_columns
+    rows = [columns(row, result) for row in result.layers]
     table = Table(title=f"{result.data}: layer by layer", title_justify="left")
-    tested = ["test acc."] if result.n_test else []
-    for name in ("layer", "cost", "error", "train acc.", *tested, "averaged", "rounds"):
+    for name in rows[0]:
         table.add_column(name, justify="right")
-    for row in result.layers:
-        table.add_row(
-            str(row.layer),
-            f"{row.cost:.5g}",
-            f"{row.train_error_db:.2f} dB",
-            f"{100 * row.train_accuracy:.2f} %",
-            *[_percent(row.test_accuracy) for _ in tested],
-            f"{row.iterations:,}",
-            f"{row.rounds:,}",
-        )
+    for row in rows:
+        table.add_row(*row.values())
     screen.print(table)
+    if len(result.layers) > result.settings.depth + 1:
+        screen.print("(in brackets: tried, and not kept)")
+
+
+def _given_columns(row: Layer, result: Result) -> dict[str, str]:
+    return {
+        "layer": str(row.layer),
+        "cost": f"{row.cost:.5g}",
+        "error": f"{row.train_error_db:.2f} dB",
+        "train acc.": _percent(row.train_accuracy),
+        **({"test acc.": _percent(row.test_accuracy)} if result.n_test else {}),
+        "averaged": f"{row.iterations:,}",
+        "rounds": f"{row.rounds:,}",
+    }
+
+
+def _found_columns(row: Layer, result: Result) -> dict[str, str]:
+    """Return cells without units, so that all of them fit into 80 letters."""
+    validated = found.is_validated(result)
+    is_kept = row.layer <= result.settings.depth
+    return {
+        "layer": str(row.layer) if is_kept else f"({row.layer})",
+        "units": _or_dash(row.width, ",d"),
+        "ridge": NONE if row.ridge is None else rough(row.ridge),
+        "train dB": f"{row.train_error_db:.2f}",
+        **({"valid. dB": _or_dash(row.validation_error_db)} if validated else {}),
+        "train %": f"{100 * row.train_accuracy:.2f}",
+        **({"valid. %": _or_dash(row.validation_accuracy, ".2%")} if validated else {}),
+        **({"test %": _or_dash(row.test_accuracy, ".2%")} if result.n_test else {}),
+        "rounds": f"{row.rounds:,}",
+    }
+
+
+def _or_dash(value: float | None, form: str = ".2f") -> str:
+    return NONE if value is None else format(value, form).rstrip("%")
 
 
 def show_summary(result: Result) -> None:
-    """Print the numbers that matter, one per line."""
+    """Print the numbers that matter, one per line, and what to beware of."""
     show_pairs(
         [
             ("test accuracy", _percent(result.test_accuracy)),
-            *_last_layer(result.layers[-1]),
+            *_kept_layer(result.kept or result.layers[-1]),
+            *(_size(result) if result.settings.finds_size else ()),
             *_traffic(result),
             *_distances(result.equivalence),
             ("time", f"{result.seconds.total:.1f} s"),
         ]
     )
+    if warning := found.overfitting(result):
+        screen.print()
+        screen.print(warning)
 
 
-def _last_layer(layer: Layer) -> list[tuple[str, str]]:
-    return [
-        ("train accuracy", f"{100 * layer.train_accuracy:.2f} %"),
+def _kept_layer(layer: Layer) -> list[tuple[str, str]]:
+    rows = [
+        ("train accuracy", _percent(layer.train_accuracy)),
         ("train error", f"{layer.train_error_db:.2f} dB"),
+    ]
+    if layer.validation_accuracy is not None:
+        rows.insert(0, ("validation accuracy", _percent(layer.validation_accuracy)))
+    return rows
+
+
+def _size(result: Result) -> list[tuple[str, str]]:
+    return [
+        ("members", found.members(result)),
+        ("input scale", found.input_scale(result)),
+        ("width", found.width(result)),
+        ("depth", found.depth(result)),
     ]
 
 
@@ -130,14 +181,19 @@ def _distances(equal: Equivalence | None) -> list[tuple[str, str]]:
     if equal is None:
         return []
     rows = [("nodes differ by at most", f"{equal.node_spread:.1e}")]
+    if not equal.is_checked:
+        return rows
+    if equal.same_choices is not None:
+        same = "yes" if equal.same_choices else "no: it found another size or scale"
+        rows.append(("same choices as one machine", same))
     if equal.central_difference is not None:
-        agreement = _percent(equal.prediction_agreement)
-        rows += [
-            ("differs from one machine by", f"{equal.central_difference:.1e}"),
-            ("largest gap of a layer's cost", f"{equal.layer_cost_gap:.1e}"),
-            ("same prediction as one machine", f"{agreement} of test samples"),
-        ]
-    return rows
+        rows.append(("differs from one machine by", f"{equal.central_difference:.1e}"))
+    agreement = _percent(equal.prediction_agreement)
+    return [
+        *rows,
+        ("largest gap of a layer's cost", f"{equal.layer_cost_gap:.1e}"),
+        ("same prediction as one machine", f"{agreement} of test samples"),
+    ]
 
 
 def _percent(share: float | None) -> str:

@@ -16,10 +16,16 @@ from dssfn.cli.options import (
     TRAINING,
     Alpha,
     Bias,
+    ClassWeight,
+    Folds,
     Gain,
     JsonOutput,
     Layers,
+    Members,
     Preset,
+    Ridge,
+    Scale,
+    Size,
     Solver,
     Standardize,
     Width,
@@ -104,6 +110,12 @@ def init(
     preset: Preset = "default",
     layers: Layers = None,
     width: Width = None,
+    members: Members = None,
+    ridge: Ridge = "auto",
+    scale: Scale = "auto",
+    folds: Folds = "rows",
+    size: Size = "auto",
+    class_weight: ClassWeight = None,
     alpha: Alpha = None,
     gain: Gain = None,
     standardize: Standardize = None,
@@ -121,7 +133,8 @@ def init(
     from dssfn.setup.folders import write_federation
 
     settings = training_settings(
-        preset, layers=layers, width=width, alpha=alpha, gain=gain,
+        preset, layers=layers, width=width, members=members, ridge=ridge, scale=scale,
+        folds=folds, size=size, class_weight=class_weight, alpha=alpha, gain=gain,
         standardize=standardize, bias=bias, solver=solver, consensus="tree", seed=seed,
     )  # fmt: skip
     names = _names(nodes)

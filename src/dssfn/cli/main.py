@@ -77,14 +77,14 @@ add_command(
 add_command(
     app,
     "predict",
-    "dssfn.cli.model:predict",
-    "Predict the class of every sample of a file, as CSV.",
+    "dssfn.cli.predict:predict",
+    "Predict every sample of a file, as CSV.",
     "dssfn predict dssfn-demo/model.safetensors dssfn-demo/test.csv",
 )
 add_command(
     app,
     "evaluate",
-    "dssfn.cli.model:evaluate",
+    "dssfn.cli.evaluate:evaluate",
     "Compare a model's predictions with the labels of a file.",
     "dssfn evaluate dssfn-demo/model.safetensors dssfn-demo/test.csv --target digit",
 )
@@ -98,7 +98,7 @@ add_command(
 add_command(
     app,
     "info",
-    "dssfn.cli.model:info",
+    "dssfn.cli.info:info",
     "Show what a model file holds.",
     "dssfn info dssfn-demo/model.safetensors",
 )

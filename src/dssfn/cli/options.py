@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dssfn.config import AUTO
+from dssfn.config import AUTO, FOLDS, SCALES, SIZES
 from dssfn.errors import PlanError
 from dssfn.presets import PRESETS, resolve
 from dssfn.registry import SOLVERS
@@ -23,12 +23,29 @@ def option(help: str, panel: str | None = None, *names: str, **more: Any) -> Any
 
 
 Preset = Annotated[str, option(f"Settings to start from: {', '.join(PRESETS)}.", MODEL)]
-Layers = Annotated[
-    str | None, option("L, hidden layers: a number, or auto to find it.", MODEL)
-]
+Layers = Annotated[str | None, option("L, hidden layers: a number, or auto.", MODEL)]
 Width = Annotated[
     str | None, option("Random units per layer: a number, or auto.", MODEL)
 ]
+Members = Annotated[
+    str | None, option("Networks that validate each other: a number, or auto.", MODEL)
+]
+Ridge = Annotated[
+    str, option("Pull of a layer towards the one before: a number, or auto.", MODEL)
+]
+Scale = Annotated[
+    str, option(f"Deviation to divide inputs by: auto, {', '.join(SCALES)}.", MODEL)
+]
+Folds = Annotated[
+    str, option(f"What a member leaves out: {', '.join(FOLDS)}.", MODEL, "--folds")
+]
+Size = Annotated[
+    str,
+    option(
+        f"How sizes are found, by default by validation: {', '.join(SIZES)}.", MODEL
+    ),
+]
+ClassWeight = Annotated[str | None, option("balanced: all classes count alike.", MODEL)]
 Alpha = Annotated[
     float | None, option("Radius of the output matrix, in units of sqrt(2Q).", MODEL)
 ]
@@ -64,6 +81,8 @@ def training_settings(
     *,
     layers: str | None,
     width: str | None,
+    members: str | None,
+    ridge: str,
     alpha: float | None,
     gain: float | None,
     standardize: bool | None,
@@ -78,14 +97,17 @@ def training_settings(
     given = {
         "n_layers": number_or_auto("--layers", layers),
         "width": number_or_auto("--width", width),
-        "members": None, "alpha": alpha, "gain": gain,
-        "standardize": standardize, "bias": bias,
+        "members": number_or_auto("--members", members),
+        "ridge": number_or_auto("--ridge", ridge, whole=False),
+        "alpha": alpha, "gain": gain, "standardize": standardize, "bias": bias,
         "solver": solver, "consensus": consensus, "tol": tol,
     }  # fmt: skip
     return {"seed": seed, **others, **resolve(preset, given)}
 
 
-def number_or_auto(name: str, text: str | None) -> int | str | None:
+def number_or_auto(
+    name: str, text: str | None, *, whole: bool = True
+) -> float | str | None:
     """Return the number that an option has, or "auto"; None if it was left out.
 
     >>> number_or_auto("--layers", "20"), number_or_auto("--layers", "auto")
@@ -93,6 +115,8 @@ def number_or_auto(name: str, text: str | None) -> int | str | None:
     """
     if text is None or text == AUTO:
         return text
-    if not text.isdecimal():
-        raise PlanError(f"`{name}` must be a whole number or auto, got {text!r}.")
-    return int(text)
+    try:
+        return int(text) if whole else float(text)
+    except ValueError:
+        kind = "a whole number" if whole else "a number"
+        raise PlanError(f"`{name}` must be {kind} or auto, got {text!r}.") from None

@@ -45,7 +45,6 @@ from dssfn.records import LayerRecord
 from dssfn.results import (
     MODEL_FILE,
     ONE_FILE_EACH,
-    Layer,
     NeighbourTraffic,
     OwnScores,
     Result,
@@ -54,7 +53,7 @@ from dssfn.results import (
 )
 from dssfn.scoring import validation_scores
 from dssfn.shard import Samples
-from dssfn.summary import graph_of, settings_of
+from dssfn.summary import graph_of, layer_of, settings_of
 from dssfn.training import Model
 
 CHECKPOINT_FILE, LOG_FILE = "checkpoint.dssfn", "node.log"
@@ -198,12 +197,18 @@ def _logging(path: Path) -> Iterator[None]:
 
 
 def _tell(record: LayerRecord, plan: Plan) -> None:
+    units = f"  {record.width} units" if record.width else ""
+    validated = ""
+    if record.validation_error_db is not None:
+        validated = f"  validation {record.validation_error_db:.2f} dB"
     log.info(
-        "layer %d%s  cost %.5g  %.2f dB  train accuracy %.2f %%  averagings: %d",
+        "layer %d%s%s  cost %.5g  %.2f dB%s  train accuracy %.2f %%  averagings: %d",
         record.layer,
         "" if plan.finds_size else f"/{plan.depth}",
+        units,
         record.cost,
         record.train_error_db,
+        validated,
         100 * record.train_accuracy,
         record.iterations,
     )
@@ -229,7 +234,7 @@ def _finish(
         test_accuracy=None,
         train_error_db=last.train_error_db if last else None,
         scores=validation_scores(training.scores, names),
-        layers=tuple(Layer(**asdict(one), test_accuracy=None) for one in layers),
+        layers=tuple(layer_of(one, test_accuracy=None) for one in layers),
         graph=graph_of(training.topology, network.plan.tol),
         peers={
             peer: NeighbourTraffic(**asdict(account))
@@ -238,7 +243,9 @@ def _finish(
         held=None,
         confusion=None,
         seconds=Seconds(total=seconds),
-        settings=settings_of(network.plan, training.topology, ONE_FILE_EACH),
+        settings=settings_of(
+            network.plan, training.topology, ONE_FILE_EACH, asked=training.plan
+        ),
         made_by=made_by(),
     )
     write_result(result, out, private=True)

@@ -95,6 +95,15 @@ def amount(value: float) -> str:
     return f"{value:,.{min(max(5 - whole, 0), 5)}f}".replace("-", "−")
 
 
+def rough(value: float) -> str:
+    """Return a number to one digit.
+
+    >>> rough(21.5443), rough(1e-6)
+    ('20', '1e-06')
+    """
+    return f"{float(f'{value:.1g}'):g}"
+
+
 def unit_of(n_bytes: float) -> tuple[str, int]:
     """Return the unit that fits a size, and its bytes.
 

@@ -36,13 +36,20 @@ _N_FEATURES = """\
 """
 
 _SETTINGS = {
-    "n_layers": "hidden layers; one more layer problem is solved",
-    "width": "random units of a layer",
-    "alpha": "radius of the output matrix, in units of sqrt(2 x classes)",
+    "n_layers": "hidden layers; auto: as many as validation asks for",
+    "width": "random units of a layer, or auto",
+    "members": "networks that validate each other, or auto; 1: one of given sizes",
+    "ridge": "pull of a layer towards the one before, or auto",
+    "scale": "inputs are divided by: columns (each by its own), common, or auto",
+    "folds": "what a member is validated on: rows, or whole nodes",
+    "size": "auto, or ssfn: one network that grows by its training error",
+    "class_weight": "all classes count alike, however rare",
+    "publish_scores": "whether all nodes learn how good the model is at each",
+    "alpha": "radius of the output matrix, in units of sqrt(2 x classes); given sizes",
     "gain": "norm of the random features",
     "standardize": "scale inputs by the network's mean and spread",
     "bias": "value of a constant input; 0 for none",
-    "solver": "auto, gram, krylov or admm",
+    "solver": "auto, gram; for given sizes also krylov or admm",
     "n_iter": "iterations per layer, of admm alone",
     "consensus": "averages flow along a tree: all nodes get equal bits",
     "tol": "accuracy of every average, for other ways of averaging",
@@ -50,6 +57,8 @@ _SETTINGS = {
     "bandwidth": "bits per second of a link, another",
     "seed": "key of the random matrices",
 }
+
+_EXAMPLES = {"class_weight": "balanced"}  # of settings that may be left out
 
 _INPUTS = ("classes", "feature_names", "n_features")  # these stand first
 
@@ -131,7 +140,9 @@ def _training(federation: Federation, left_open: Collection[str]) -> Iterator[st
         yield _FEATURES
         yield _names("feature_names", plan.feature_names or (), left_open) + "\n\n"
     for name, comment in _SETTINGS.items():
-        yield f"{_setting(name, getattr(plan, name))}  # {comment}\n"
+        value = getattr(plan, name)
+        line = _setting(name, _EXAMPLES[name] if value is None else value)
+        yield f"{'# ' * (value is None)}{line}  # {comment}\n"
     for field in msgspec.structs.fields(Plan):
         value = getattr(plan, field.name)
         if field.name not in (*_SETTINGS, *_INPUTS) and value != field.default:

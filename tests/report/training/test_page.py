@@ -15,11 +15,12 @@ from dssfn.cli.main import app
 from dssfn.cli.report import try_to_report
 from dssfn.report.canvas import COLOURS
 from dssfn.report.layout import positions
+from dssfn.report.training import tables
 from dssfn.report.training.figures import NAMES, draw_all
 from dssfn.report.training.page import make_page
 from dssfn.results import Result, write_result
 from dssfn.topology import KINDS, build_topology
-from tests.support.report_sample import node_result, sample_result
+from tests.support.report_sample import found_result, node_result, sample_result
 
 NOTHING = {"rounds": 0, "bytes_total": 0}
 NASTY = ["<script>alert(1)</script>", "$x^{2$", 'id="a"', "#0069a8", "a\x00\ud800\n数"]
@@ -56,14 +57,19 @@ def without(result, *names):
     return {name: value for name, value in result.items() if name not in names}
 
 
-@pytest.fixture(scope="module")
-def page():
-    return page_of(sample_result())
+@pytest.fixture(scope="module", params=[sample_result, found_result])
+def page(request):
+    return page_of(request.param())
+
+
+def test_every_figure_is_on_one_of_the_pages():
+    assert {*drawn(sample_result()), *drawn(found_result())} == set(NAMES)
 
 
 def test_every_figure_is_on_the_page_with_words_for_those_who_do_not_see_it(page):
     outline = Outline(page)
-    assert {figure["id"] for figure in outline.all("figure")} == set(NAMES)
+    figures = {figure["id"] for figure in outline.all("figure")}
+    assert set(NAMES) - figures in ({"cost"}, {"error"})
     for svg in outline.all("svg"):
         assert svg["role"] == "img"
         assert len(svg["aria-label"]) > 20
@@ -75,8 +81,8 @@ def test_every_table_says_what_its_columns_are(page):
     assert all(cell["scope"] in ("col", "row") for cell in outline.all("th"))
 
 
-def test_the_headline_figures_have_units(page):
-    shown = " ".join(Outline(page).words)
+def test_the_headline_figures_have_units():
+    shown = " ".join(Outline(page_of(sample_result())).words)
     for figure in ("\u202f%", "\N{MINUS SIGN}20.00\u202fdB", "10.5\u202fkB", "10⁻¹²"):
         assert figure in shown
 
@@ -120,10 +126,62 @@ def test_labels_and_names_are_words_and_never_markup():
 def test_equal_results_give_equal_files():
     first, second = drawn(sample_result()), drawn(sample_result())
     assert first == second
-    for name in NAMES:
+    for name in first:
         assert first[name].svg == second[name].svg
         assert first[name].png == second[name].png
     assert page_of(sample_result()) == page_of(sample_result())
+
+
+def test_a_network_that_found_its_size_shows_how():
+    drawing = drawn(found_result())["error"]
+    assert "layer 3 is kept" in drawing.svg
+    assert "Layer 3 is kept." in drawing.label
+    words = Outline(page_of(found_result())).words
+    assert "4, not kept" in words
+    assert "5, each validated on samples it left out" in words
+    why = "the validation error did not fall in layers 4 and 5; layer 3 is kept"
+    assert f"3 hidden layers: {why}" in words
+    assert "Validation accuracy" in words
+    assert any("trust the validation accuracy" in one for one in words)
+    assert "30 (found)" in words
+
+
+def test_what_was_tried_is_listed_and_what_was_taken_is_marked():
+    typed = msgspec.convert(found_result(), Result)
+    table = tables.tried_table(typed)
+    marked = [row[1:3] for row in table.rows if row[-1] == "taken"]
+    assert len(table.rows) == 4
+    assert marked == [("columns", "30")]
+    assert tables.tried_table(msgspec.convert(sample_result(), Result)) is None
+
+
+def test_of_many_steps_the_last_ones_are_listed():
+    result = found_result()
+    steps = [
+        {"scale": "columns", "width": k, "error_db": -5.0 - 0.01 * k}
+        for k in range(1, 32)
+    ]
+    for row in result["layers"][1:]:
+        row |= {"width": 30, "tried": steps}
+    table = tables.tried_table(msgspec.convert(result, Result))
+    assert [(row[2], row[4]) for row in table.rows[:2]] == [("30", "taken"), ("31", "")]
+    assert len(table.rows) == 10
+    assert table.note
+
+
+def test_a_centralised_network_of_another_size_is_told():
+    result = found_result()
+    result["equivalence"] |= {"same_choices": False, "central_difference": None}
+    words = Outline(page_of(result)).words
+    assert "another size" in words
+    assert "same size as one machine" in words
+    assert any("cannot be compared" in one for one in words)
+
+
+def test_a_network_of_given_size_has_no_settings_of_members():
+    words = Outline(page_of(sample_result())).words
+    assert "what a member leaves out" not in words
+    assert "what a member leaves out" in Outline(page_of(found_result())).words
 
 
 def test_the_result_of_a_node_gives_what_a_node_knows():

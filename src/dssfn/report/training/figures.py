@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ from dssfn.report.canvas import (
     INK,
     MUTED,
     QUIET,
-    SECOND,
     SMALL,
     SURFACE,
     Axes,
@@ -20,25 +19,22 @@ from dssfn.report.canvas import (
     FuncFormatter,
     LineCollection,
     LogLocator,
-    MaxNLocator,
     bare,
     finish,
-    log_range,
     new_axes,
     power_or_number,
     style,
 )
 from dssfn.report.layout import positions
 from dssfn.report.numbers import (
-    amount,
     count,
-    percent,
     plural,
     size,
     small,
     unit_of,
 )
 from dssfn.report.training.calibration import draw_calibration
+from dssfn.report.training.curves import draw_accuracy, draw_cost, draw_error
 from dssfn.report.training.matrices import draw_confusion, draw_held
 from dssfn.results import Result
 
@@ -103,68 +99,6 @@ def _draw_nodes(axes: Axes, points: Any) -> None:
             x, y, str(node), color=SURFACE, size=SMALL, ha="center",
             va="center_baseline",
         )  # fmt: skip
-
-
-def draw_cost(result: Result) -> Drawing | None:
-    """Draw the cost per layer, on a logarithmic scale."""
-    layers = [row.layer for row in result.layers if row.cost > 0]
-    costs = [row.cost for row in result.layers if row.cost > 0]
-    if not costs:
-        return None
-    axes = new_axes(220)
-    axes.semilogy(layers, costs, "o-", color=FIRST, markersize=5)
-    _layer_axis(axes, layers)
-    log_range(axes, "y", min(costs), max(costs))
-    axes.set_ylabel("cost")
-    for x, y, offset, side in (
-        (layers[0], costs[0], (0, 8), "left"),
-        (layers[-1], costs[-1], (0, -15), "right"),
-    )[: len(costs)]:
-        axes.annotate(
-            amount(y), (x, y), offset, textcoords="offset points", ha=side, color=INK,
-        )  # fmt: skip
-    label = (
-        f"Cost by layer, on a logarithmic scale: from {amount(costs[0])} at layer "
-        f"{layers[0]} to {amount(costs[-1])} at layer {layers[-1]}."
-    )
-    return finish(axes, "cost", label)
-
-
-def _layer_axis(axes: Axes, layers: Sequence[int]) -> None:
-    axes.set_xlabel("layer")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=10))
-    axes.set_xlim(layers[0] - 0.35, layers[-1] + 0.35)
-    axes.grid(axis="y")
-    axes.spines["left"].set_visible(False)
-
-
-def draw_accuracy(result: Result) -> Drawing | None:
-    """Draw the accuracy per layer, on the training and the test samples."""
-    rows = result.layers
-    if not rows:
-        return None
-    layers = [row.layer for row in rows]
-    tested = [row.test_accuracy for row in rows if row.test_accuracy is not None]
-    series = {"training samples": ([row.train_accuracy for row in rows], FIRST, "o-")}
-    if len(tested) == len(rows):
-        series["test samples"] = tested, SECOND, "s--"
-    axes, told = new_axes(220), []
-    for name, (shares, colour, mark) in series.items():
-        axes.plot(
-            layers, [100 * share for share in shares], mark, color=colour,
-            markersize=5, label=name,
-        )  # fmt: skip
-        told.append(f"{percent(shares[0])} to {percent(shares[-1])} of the {name}")
-    _layer_axis(axes, layers)
-    low, high = axes.get_ylim()
-    axes.set_ylim(max(low, 0), min(high, 101))
-    axes.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g} %"))
-    axes.legend(
-        loc="lower left", bbox_to_anchor=(0, 1), ncols=2, handlelength=2.4, borderpad=0
-    )
-    label = f"Accuracy from layer {layers[0]} to {layers[-1]}: {'; '.join(told)}."
-    return finish(axes, "accuracy", label)
 
 
 def draw_traffic(result: Result) -> Drawing | None:
@@ -278,6 +212,7 @@ _DRAWERS: tuple[Callable[[Result], Drawing | None], ...] = (
     draw_held,
     draw_averaging,
     draw_cost,
+    draw_error,
     draw_accuracy,
     draw_calibration,
     draw_confusion,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dssfn.report.html import Pictures, figure, section, table_card, whole_page
 from dssfn.report.numbers import clean, count, plural
-from dssfn.report.training import tables
+from dssfn.report.training import found, tables
 from dssfn.report.training.scores import scores_section
 from dssfn.results import Result
 
@@ -37,6 +37,7 @@ def make_page(result: Result, pictures: Pictures) -> str:
         headlines=tables.headlines(result),
         sections=[part(result, pictures) for part in parts],
         version=result.made_by.get("dssfn", ""),
+        warning=found.overfitting(result),
     )
 
 
@@ -76,10 +77,19 @@ def _learning(result: Result, pictures: Pictures) -> str:
         ),
         figure(
             pictures,
+            "error",
+            "Error",
+            "Squared error, relative to that of no network at all. Of validation "
+            "samples, by networks that were not trained on them.",
+        ),
+        figure(
+            pictures,
             "accuracy",
             "Accuracy",
             "Share of samples whose class is found after each layer.",
         ),
+        table_card(tables.found_table(result)),
+        table_card(tables.tried_table(result)),
         table_card(tables.layers_table(result), is_wide=True),
     )
 
@@ -128,8 +138,13 @@ def _traffic(result: Result, pictures: Pictures) -> str:
 def _equivalence(result: Result, pictures: Pictures) -> str:
     about = "How far the nodes' models are from each other"
     equal = result.equivalence
-    if equal is None or equal.central_difference is None:
+    if equal is None or not equal.is_checked:
         about += ". The training was not compared with one machine."
+    elif equal.central_difference is None:
+        about += (
+            ". One machine holding all the data found a network of another size or "
+            "input scale, whose matrices cannot be compared with these."
+        )
     else:
         about += (
             ", and from the model that one machine holding all the data finds with the "

@@ -20,9 +20,11 @@ from dssfn.report.numbers import (
     small,
 )
 from dssfn.report.table import Table
+from dssfn.report.training import found
 from dssfn.results import Equivalence, Layer, Result
 
 MOST_CONFUSIONS = 8
+MOST_TRIED = 24  # rows of what was tried
 
 _GROUPS = {
     "Data": ("partition", "n_features", "feature_names", "classes"),
@@ -38,6 +40,9 @@ _OF_ADMM = (
     "n_iter", "mu_input", "mu_hidden", "warm_start", "relaxation", "balance_mu",
     "residual_tol",
 )  # fmt: skip
+# What means nothing to a network that found its size, and to one of given size.
+_OF_GIVEN = ("alpha", "accuracy", "patience_input", "patience_hidden")
+_OF_FOUND = ("members", "ridge", "folds", "size", "publish_scores")
 _UNITS = {"latency": "\u202fs", "bandwidth": "\u202fbit/s"}
 _NAMES = {
     "n_features": "features", "feature_names": "names of features",
@@ -51,6 +56,10 @@ _NAMES = {
     "warm_start": "warm start", "balance_mu": "mu balances residuals",
     "residual_tol": "residuals to stop at", "accuracy": "accuracy of a layer",
     "patience_input": "patience at layer 0", "patience_hidden": "patience",
+    "ridge": "ridge towards the layer before", "scale": "scale of the inputs",
+    "folds": "what a member leaves out", "size": "how the size is found",
+    "class_weight": "weights of classes",
+    "publish_scores": "nodes' own scores are published",
 }  # fmt: skip
 _KINDS = (
     "circular", "path", "complete", "star", "grid", "torus", "hypercube", "geometric",
@@ -67,6 +76,9 @@ def lead(result: Result) -> str:
     """Return the training in two sentences."""
     settings = result.settings
     network = f"one network of {plural(settings.depth, 'hidden layer')}"
+    if found.is_validated(result):
+        network = f"an ensemble of {settings.members} networks"
+        network += f" of {plural(settings.depth, 'hidden layer')}"
     samples = "" if result.n_train is None else plural(result.n_train, "sample")
     if settings.n_nodes == 1:
         return f"One node trained {network} on {samples}."
@@ -106,6 +118,10 @@ def _training_error(result: Result) -> list[Headline]:
     if result.train_error_db is None:
         return []
     words = f"{percent(result.train_accuracy)} of training samples right"
+    kept = result.kept
+    if kept is not None and kept.validation_accuracy is not None:
+        share = percent(kept.validation_accuracy)
+        return [Headline("Validation accuracy", share, words)]
     return [Headline("Training error", decibel(result.train_error_db), words)]
 
 
@@ -149,11 +165,14 @@ def _one_machine(equal: Equivalence | None) -> list[Headline]:
     name = "Gap to one machine"
     if equal is None:
         return []
-    if equal.central_difference is None:
+    if not equal.is_checked:
         return [Headline(name, "not checked", "asked for by --check-equivalence")]
+    same = f"{percent(equal.prediction_agreement)} same predictions"
+    if equal.central_difference is None:
+        return [Headline(name, "another size", f"was found there; {same}")]
     words = "relative, of the output matrix"
     if equal.prediction_agreement is not None:
-        words = f"relative; {percent(equal.prediction_agreement)} same predictions"
+        words = f"relative; {same}"
     return [Headline(name, small(equal.central_difference), words)]
 
 
@@ -173,23 +192,73 @@ def graph_table(result: Result) -> Table:
 
 def layers_table(result: Result) -> Table:
     """Return a table with one row per layer."""
-    head = ["layer", "cost", "error", "training", "averages"]
-    rows = [
-        [
-            str(row.layer),
-            amount(row.cost),
-            decibel(row.train_error_db),
-            percent(row.train_accuracy),
-            count(row.iterations),
-        ]
-        for row in result.layers
-    ]
+    rows = [_layer_cells(row, result) for row in result.layers]
+    head = list(rows[0]) if rows else ["layer"]
+    return Table("Layer by layer", head, [list(cells.values()) for cells in rows])
+
+
+def _layer_cells(row: Layer, result: Result) -> dict[str, str]:
+    """Return the cells of one layer by the names of their columns."""
+    cells = {"layer": str(row.layer)}
+    if result.settings.finds_size:
+        cells["layer"] += ", not kept" * (row.layer > result.settings.depth)
+        cells["units"] = NONE if row.width is None else count(row.width)
+        cells["ridge"] = NONE if row.ridge is None else small(row.ridge)
+    else:
+        cells["cost"] = amount(row.cost)
+    cells["error"] = decibel(row.train_error_db)
+    if row.validation_error_db is not None:
+        cells["validation error"] = decibel(row.validation_error_db)
+    cells["training"] = percent(row.train_accuracy)
+    if row.validation_error_db is not None:
+        cells["validation"] = percent(row.validation_accuracy)
     if result.node is None:
-        head[4:] = ["test", "averages", "rounds", "sent"]
-        for cells, row in zip(rows, result.layers, strict=True):
-            cells.insert(4, percent(row.test_accuracy))
-            cells += _traffic_of(row)
-    return Table("Layer by layer", head, rows)
+        cells["test"] = percent(row.test_accuracy)
+    cells["averages"] = count(row.iterations)
+    if result.node is None:
+        cells["rounds"], cells["sent"] = _traffic_of(row)
+    return cells
+
+
+def found_table(result: Result) -> Table | None:
+    """Return the size that the network found; None if it was given."""
+    if not result.settings.finds_size:
+        return None
+    rows = [
+        ("members", found.members(result)),
+        ("scale", found.input_scale(result)),
+        ("width", found.width(result)),
+        ("depth", found.depth(result)),
+    ]
+    return Table("The size of the network", ("what", "found"), rows)
+
+
+def tried_table(result: Result) -> Table | None:
+    """Return the scales and widths that were tried; None if there was no choice."""
+    rows, some = [], []
+    for layer in result.layers:
+        for place, one in enumerate(layer.tried, start=1):
+            taken = (one.scale, one.width) == (result.settings.scale, layer.width)
+            cells = (
+                str(layer.layer),
+                one.scale,
+                count(one.width),
+                decibel(one.error_db),
+                "taken" if taken else "",
+            )
+            rows.append(cells)
+            if taken or place == len(layer.tried):
+                some.append(cells)
+    if not rows:
+        return None
+    few = len(rows) <= MOST_TRIED
+    return Table(
+        "What was tried",
+        ("layer", "input scale", "units", f"{found.judged_by(result)} error", ""),
+        rows if few else some[:MOST_TRIED],
+        numeric_from=2,
+        note="" if few else "Of a layer, the width that was taken and the last one.",
+    )
 
 
 def _traffic_of(row: Layer) -> list[str]:
@@ -249,9 +318,12 @@ def equivalence_table(result: Result) -> Table | None:
     if equal is None:
         return None
     rows = [("largest difference between two nodes", _or_equal(equal.node_spread))]
+    if equal.same_choices is not None:
+        rows.append(("same size as one machine", setting(equal.same_choices)))
     if equal.central_difference is not None:
+        rows.append(("output matrix, to one machine", small(equal.central_difference)))
+    if equal.is_checked:
         rows += [
-            ("output matrix, to one machine", small(equal.central_difference)),
             ("cost of a layer, to one machine", small(equal.layer_cost_gap)),
             ("same class as one machine", percent(equal.prediction_agreement)),
         ]
@@ -305,14 +377,14 @@ def settings_tables(result: Result) -> list[Table]:
     given = msgspec.to_builtins(result.settings)
     first = [name for name in _OF_THE_NETWORK if name in given]
     settings = {name: given.pop(name) for name in first} | given
-    if result.settings.solver != "admm":
-        settings = {name: settings[name] for name in settings if name not in _OF_ADMM}
+    hidden = {"found", *(_OF_GIVEN if result.settings.finds_size else _OF_FOUND)}
+    hidden |= set() if result.settings.solver == "admm" else set(_OF_ADMM)
     groups: dict[str, list[tuple[str, str]]] = {name: [] for name in _GROUPS}
     for name, value in settings.items():
-        if value is not None:
+        if value not in (None, []) and name not in hidden:
             group = next((g for g in _GROUPS if name in _GROUPS[g]), _REST)
-            unit = _UNITS.get(name, "")
-            groups[group].append((_NAMES.get(name, name), setting(value) + unit))
+            more = _UNITS.get(name, "") + " (found)" * (name in result.settings.found)
+            groups[group].append((_NAMES.get(name, name), setting(value) + more))
     return [
         Table(f"Settings: {name.lower()}", ("setting", "value"), rows)
         for name, rows in groups.items()

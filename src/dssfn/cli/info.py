@@ -1,0 +1,75 @@
+"""`dssfn info`: what a model file holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from dssfn.cli.display import show_pairs
+from dssfn.cli.model import MOST_CLASSES_SHOWN, ModelArgument
+from dssfn.cli.options import Json
+from dssfn.cli.outcome import print_json
+from dssfn.ensemble import Ensemble
+from dssfn.modelfile import load_network
+from dssfn.report.numbers import plural, size
+from dssfn.training import Model
+
+
+def info(model: ModelArgument, json: Json = False) -> None:
+    """Show what a model file holds."""
+    network = load_network(model)
+    plan = network.plan
+    settings: dict[str, Any] = msgspec.to_builtins(plan)
+    learned = sum(O.size for O in network.outputs)
+    n_bytes = model.stat().st_size
+    if json:
+        figures = {"widths": _widths(network), "learned_numbers": learned}
+        print_json({**settings, **figures, "file_bytes": n_bytes})
+        return
+    outputs = ("targets", plan.targets) if plan.targets else ("classes", plan.classes)
+    shown_above = ("classes", "targets", "feature_names", "n_features")
+    show_pairs(
+        [
+            ("file", f"{model}, {size(n_bytes, gap=' ')}"),
+            (outputs[0], _some(outputs[1])),
+            ("features", _features(plan.n_features, plan.feature_names)),
+            ("network", _size(network)),
+            ("learned numbers", f"{learned:,}"),
+            *(
+                (name, str(value))
+                for name, value in settings.items()
+                if name not in shown_above and value is not None
+            ),
+        ]
+    )
+
+
+def _size(network: Model) -> str:
+    """Return the size of a network in words."""
+    depth = plural(network.plan.depth, "hidden layer")
+    widths = _widths(network)
+    units = f" of {', '.join(map(str, widths))} random units" if widths else ""
+    if len(set(widths)) == 1:
+        units = f" of {plural(widths[0], 'random unit')}"
+    n_members = network.n_members if isinstance(network, Ensemble) else 1
+    name = f"an ensemble of {n_members} networks" if n_members > 1 else "one network"
+    return f"{name} with {depth}{units}"
+
+
+def _widths(network: Model) -> list[int]:
+    """Return the random units of every hidden layer."""
+    beside = 2 * network.plan.n_outputs + isinstance(network, Ensemble)
+    return [O.shape[-1] - beside for O in network.outputs[1:]]
+
+
+def _some(names: tuple[Any, ...]) -> str:
+    shown = ", ".join(map(str, names[:MOST_CLASSES_SHOWN]))
+    more = len(names) - MOST_CLASSES_SHOWN
+    return shown + (f" and {more} more" if more > 0 else "")
+
+
+def _features(count: int, names: tuple[str, ...] | None) -> str:
+    if names is None:
+        return f"{count}, without names"
+    return f"{count}: {', '.join(names[:4])}{', ...' if count > 4 else ''}"

@@ -1,0 +1,150 @@
+"""`dssfn predict`: what a model says of every sample of a file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from dssfn._atomic import write_atomically
+from dssfn._plain_text import printable
+from dssfn._typing import Array
+from dssfn.cli.model import DataArgument, ModelArgument, wanted_columns
+from dssfn.cli.options import Json
+from dssfn.datasets import read_table
+from dssfn.ensemble import Ensemble
+from dssfn.errors import InputError
+from dssfn.json_text import to_json
+from dssfn.modelfile import load_network
+from dssfn.training import Model
+
+
+def predict(
+    model: ModelArgument,
+    data: DataArgument,
+    proba: Annotated[
+        bool,
+        typer.Option(
+            "--proba",
+            help="Add the probability of every class, and how far members differ.",
+        ),
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Write to this file instead.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Predict every sample of a file, as CSV.
+
+    With --proba an ensemble adds `spread`: the standard deviation, over its members, of
+    the probability of the predicted class, or of a predicted number.
+
+    A text label that a spreadsheet would take for a formula, because it begins with
+    =, +, - or @, stands after a single quote; --json gives all labels as they are.
+    """
+    if out is not None and (out.is_dir() or not out.parent.is_dir()):
+        raise InputError(f"`--out` must be a file in an existing folder, got `{out}`.")
+    if out is not None and any(_is_same(out, one) for one in (model, data)):
+        raise InputError(
+            f"`--out` must not be the model or the data themselves, got `{out}`. Name "
+            "another file."
+        )
+    network = load_network(model)
+    X = read_table(data, **wanted_columns(network)).X
+    if network.plan.is_regression:
+        columns = _numbers(network, X, spread=proba)
+    else:
+        columns = _classes(network, X, proba=proba)
+    shown = out is None and _is_terminal()
+    text = to_json(columns) if json else _to_csv(columns, shown=shown)
+    if out is None:
+        print(text, end="")
+    else:
+        write_atomically(out, text.encode())
+
+
+def _classes(network: Model, X: Any, *, proba: bool) -> dict[str, list[Any]]:
+    """Return the columns of a classifier's output."""
+    classes, members = network.plan.classes, _member_scores(network, X)
+    scores = members.mean(axis=0)
+    codes = scores.argmax(axis=0)
+    columns: dict[str, list[Any]] = {"prediction": [classes[code] for code in codes]}
+    if not proba:
+        return columns
+    P = network.probabilities(scores)
+    for label, row in zip(classes, P, strict=True):
+        columns[f"p({label})"] = row.tolist()
+    if len(members) > 1:
+        right = [network.probabilities(S)[codes, range(len(codes))] for S in members]
+        columns["spread"] = np.std(right, axis=0).tolist()
+    return columns
+
+
+def _numbers(network: Model, X: Any, *, spread: bool) -> dict[str, list[Any]]:
+    """Return the columns of a regression's output."""
+    targets, members = network.plan.targets, _member_scores(network, X)
+    if spread and len(members) == 1:
+        raise InputError(
+            "`--proba` must be left out: one network that predicts numbers has neither "
+            "probabilities nor members that differ."
+        )
+    several = len(targets) > 1
+    columns: dict[str, list[Any]] = {}
+    for k, name in enumerate(targets):
+        of = f"({name})" if several else ""
+        columns[f"prediction{of}"] = members[:, k].mean(axis=0).tolist()
+        if spread:
+            columns[f"spread{of}"] = members[:, k].std(axis=0).tolist()
+    return columns
+
+
+def _member_scores(network: Model, X: Any) -> Array:
+    """Return the scores of every member, (K, Q, J); of one network, its own."""
+    if isinstance(network, Ensemble):
+        return network.member_scores(X.T)
+    return network.scores(X.T)[None]
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
+
+
+# How a cell begins that a spreadsheet runs as a formula, after OWASP's list; the last
+# four are the wide forms of the first. A number may have a sign.
+_FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def for_spreadsheet(cell: Any) -> Any:
+    """Return a cell of a CSV file that no spreadsheet takes for a formula.
+
+    >>> for_spreadsheet("=1+1"), for_spreadsheet("-1"), for_spreadsheet(-1)
+    ("'=1+1", '-1', -1)
+    """
+    if not isinstance(cell, str) or _NUMBER.fullmatch(cell):
+        return cell
+    return f"'{cell}" if _FORMULA.match(cell) else cell
+
+
+def _to_csv(columns: dict[str, list[Any]], *, shown: bool) -> str:
+    """Return a header and rows; if shown on a terminal, without control characters."""
+
+    def cell(value: Any) -> Any:
+        value = for_spreadsheet(value)
+        return printable(value) if shown and isinstance(value, str) else value
+
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(map(cell, columns))
+    writer.writerows(map(cell, row) for row in zip(*columns.values(), strict=True))
+    return text.getvalue()
+
+
+def _is_terminal() -> bool:
+    return sys.stdout.isatty()

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from dssfn.cli.display import show_layers, show_summary
+from dssfn.results import Result
+from tests.support.report_sample import found_result, sample_result
+
+
+def shown(result, capsys):
+    typed = msgspec.convert(result, Result)
+    show_layers(typed)
+    show_summary(typed)
+    return capsys.readouterr().out
+
+
+def test_layers_that_are_not_kept_are_in_brackets(capsys):
+    text = shown(found_result(), capsys)
+    for words in ("(4)", "(5)", "in brackets: tried, and not kept", "valid."):
+        assert words in text
+    assert "(3)" not in text
+    assert "no test samples" not in text
+
+
+def test_the_summary_is_about_the_layer_that_is_kept(capsys):
+    lines = shown(found_result(), capsys).splitlines()
+    summary = {line[:34].strip(): line[34:].strip() for line in lines}
+    assert summary["train accuracy"] == "100.00 %"
+    assert summary["train error"] == "-20.00 dB"
+    assert summary["validation accuracy"] == "90.00 %"
+    assert summary["members"] == "5, each validated on samples it left out"
+    assert summary["width"] == "30 random units"
+    assert summary["same choices as one machine"] == "yes"
+
+
+def test_a_complete_fit_is_warned_of(capsys):
+    assert "trust the validation accuracy" in shown(found_result(), capsys)
+
+
+def test_choices_that_differ_from_those_of_one_machine_are_told(capsys):
+    result = found_result()
+    result["equivalence"] |= {"same_choices": False, "central_difference": None}
+    text = shown(result, capsys)
+    assert "no: it found another size or scale" in text
+    assert "differs from one machine by" not in text
+    assert "same prediction as one machine" in text
+
+
+@pytest.mark.parametrize("result", [found_result(), sample_result()])
+def test_the_table_of_layers_fits_into_eighty_letters(result, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    text = shown(result, capsys)
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_a_network_of_given_size_has_no_columns_of_validation(capsys):
+    text = shown(sample_result(), capsys)
+    assert "averaged" in text
+    assert "valid" not in text
+    assert "members" not in text
