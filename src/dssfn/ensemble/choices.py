@@ -27,6 +27,7 @@ NARROWEST, START_SAMPLES, SAMPLES, WIDER = 200, 40, 9, 0.05
 PATIENCE = 2  # layers that must lower the validation error together
 FALL = 1e-2  # by this share of it
 TIE = 1e-7  # relative difference of errors that rounding may make
+EXACT = 1e-20  # a sample's squared error that is nothing but rounding
 
 # SSFN's own rule: units are added by 50 while the error falls by 0.005 dB, and layers
 # while it falls by 0.1 dB.

@@ -25,7 +25,7 @@ from dssfn._typing import Array, NodeId
 from dssfn.config import AUTO, Plan
 from dssfn.ensemble.basis import BasedSamples, Basis, agree_basis
 from dssfn.ensemble.calibrate import SLOPES, best_slope, slope_losses
-from dssfn.ensemble.choices import Rules, choose, rules_of, scale_factors
+from dssfn.ensemble.choices import EXACT, Rules, choose, rules_of, scale_factors
 from dssfn.ensemble.folds import fold_rule
 from dssfn.ensemble.model import Ensemble
 from dssfn.ensemble.ridge import message_size
@@ -318,8 +318,11 @@ class _Growth:
         mean, _ = yield from self._average(layer, Message.of(np.stack(mine)))
         tried = []
         for one, sums in zip(solved, self.n_nodes * mean, strict=True):
-            choice = choose(sums[:, 0])
-            tried.append(_Tried(one, choice, *sums[choice].tolist()))
+            errors = np.maximum(sums[:, 0], EXACT * self.basis.weight)
+            choice = choose(errors)
+            tried.append(
+                _Tried(one, choice, float(errors[choice]), float(sums[choice, 1]))
+            )
         return tried
 
     def _last_stage(self) -> Program[None]:
