@@ -68,7 +68,8 @@ def test_a_layer_sends_its_sums_and_errors_and_a_wider_one_its_new_rows(narrow):
     assert len(widths) > 2
     sizes = by_layer(sent)
     rows = P + Q
-    assert sizes[-1] == [1 + rows, 2 * rows, 2 * rows]
+    # The first has how many samples there are, up to the number of members.
+    assert sizes[-1] == [1 + rows + 1, 2 * rows, 2 * rows]
     linear = (K + 1) * message_size(Q, 0, 1 + P)
     assert sizes[0] == [linear + tracks * TALLY, tracks * ridges * 2]
     n = [n_features_of(1, P, Q, width) for width in widths[1:]]
@@ -82,7 +83,10 @@ def test_a_layer_sends_its_sums_and_errors_and_a_wider_one_its_new_rows(narrow):
     assert sizes[1] == expected
     kept = n_features_of(2, P, Q, progress.stages[1]["O"].shape[2] - 1 - 2 * Q)
     layer_2 = [K * message_size(Q, 0, kept) + TALLY, ridges * 2]
-    assert sizes[2] == [*layer_2, len(SLOPES) + TALLY]
+    slopes, *scores = sizes[2][2:]
+    assert sizes[2][:2] == layer_2
+    assert slopes == len(SLOPES) + TALLY
+    assert len(scores) == 1  # how good the model is on validation samples
 
 
 def test_borders_send_no_number_twice():
@@ -131,7 +135,7 @@ def test_no_letter_is_larger_than_the_largest(seed, P, Q, given_settings):
     X, T, _ = draw(rng, P=P, Q=Q, J=40)
     plan = plan_of(X, T, seed=seed, **given_settings)
     sent, progress = messages_of(split(X, T, None, np.arange(40) % 2), plan)
-    largest = largest_found(plan)
+    largest = largest_found(plan, 2)
     assert max(numbers.size for _, numbers in sent) <= largest
     # nodes compare the lowest and the highest of all numbers of the model
     assert 2 * progress.flat().size <= largest
@@ -150,7 +154,7 @@ def test_no_model_by_ssfns_rule_is_larger_than_the_largest_letter(width):
         hidden = Q * n + 2 * (width + Q) + 3 + 3 * steps
         first = 1 + 3 * P + 3 * Q + Q * (1 + P) + Q + 3
         whole = first + n_layers * hidden + 1 + 1  # picked, and the slope
-        assert 2 * whole <= largest_found(plan)
+        assert 2 * whole <= largest_found(plan, 2)
 
 
 def windows(numbers, size=8):

@@ -57,7 +57,7 @@ def test_a_training_that_finds_its_size_survives_a_kill_at_every_stage(make_lab)
     )  # fmt: skip
     lab.start()
     for layer in range(3):
-        lab.wait_for("n1", f"layer {layer}  cost")  # the stage after it has begun
+        lab.wait_for("n1", f"layer {layer}  ")  # the stage after it has begun
         lab.kill("n1")
         lab.start("n1")
     assert set(lab.wait().values()) == {0}

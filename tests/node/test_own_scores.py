@@ -14,6 +14,7 @@ from dssfn.node.own_scores import (
     NOT_FINITE,
     NOT_WANTED,
     TOO_FAR,
+    TOO_FEW,
     TOO_MANY,
     OwnSamples,
 )
@@ -158,8 +159,10 @@ def test_a_node_of_one_class_or_one_sample_has_scores_and_says_what_is_missing(
     plan = PLAN.replace(members=5)
     network = train([SHARDS[1], lonely, SHARDS[2]], plan)
     own = OwnSamples(1, lonely).scored(network, plan)
-    assert own.missing == {}
-    for scores in (own.model, own.local, own.baseline):
+    # A model of these samples alone needs as many of them as it has members.
+    assert own.missing == ({"local": TOO_FEW} if n_samples < 5 else {})
+    assert (own.local is None) == (n_samples < 5)
+    for scores in filter(None, (own.model, own.local, own.baseline)):
         assert scores.n == n_samples
         assert scores.auc is None
         assert scores.missing["auc"] == ONE_CLASS

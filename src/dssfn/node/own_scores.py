@@ -33,6 +33,7 @@ NO_SAMPLES = (
     "all members were trained on all samples of this node. Name a file of other ones "
     "as `test` in node.toml."
 )
+TOO_FEW = "this node has fewer samples than the plan has members."
 NOT_WANTED = "`local_model` is false in node.toml."
 TOO_MANY = (
     f"this node has more than {MOST_SAMPLES} samples. Write `local_model = true` in "
@@ -91,6 +92,10 @@ class OwnSamples:
             return None, NOT_WANTED
         if self.local_model is None and self.training.n_samples > MOST_SAMPLES:
             return None, TOO_MANY
+        if self.training.n_samples < (
+            plan.members if isinstance(plan.members, int) else 1
+        ):
+            return None, TOO_FEW
         try:
             return self._trained_alone(plan), None
         except NumericalError:
