@@ -51,6 +51,8 @@ class LayerRecord:
     width, ridge : optional
         The random units, and the ridge in units of the mean eigenvalue of the layer's
         Gram matrix (None: the layer before is kept), as validation chose them.
+    afresh : bool
+        Whether the ridge pulls to the mean of the scores, and not to the layer before.
     validation_error_db, validation_accuracy : float, optional
         The same metrics for samples that a member was not trained on; a regression has
         no accuracy.
@@ -65,6 +67,7 @@ class LayerRecord:
     iterations: int
     width: int | None = None
     ridge: float | None = None
+    afresh: bool = False
     validation_error_db: float | None = None
     validation_accuracy: float | None = None
     tried: tuple[Tried, ...] = ()
@@ -115,4 +118,4 @@ def share(part: float, whole: float) -> float:
     counts = part, whole
     if all(abs(count - round(count)) <= NOISE * max(count, 1.0) for count in counts):
         part, whole = map(round, counts)
-    return min(max(part / whole, 0.0), 1.0) if whole > 0 else 0.0
+    return float(min(max(part / whole, 0.0), 1.0)) if whole > 0 else 0.0

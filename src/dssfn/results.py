@@ -60,7 +60,7 @@ class Layer(_Part, frozen=True, kw_only=True):
         Accuracy on the test samples; None if there are none.
     rounds, bytes_total : int, optional
         Traffic of the layer over all links; a node does not know it.
-    width, ridge, validation_error_db, validation_accuracy, tried : optional
+    width, ridge, afresh, validation_error_db, validation_accuracy, tried : optional
         The choices of a network that finds its own size, and what they are based on;
         see `LayerRecord`.
     """
@@ -75,6 +75,7 @@ class Layer(_Part, frozen=True, kw_only=True):
     bytes_total: Count | None = None
     width: Count | None = None
     ridge: float | None = None
+    afresh: bool = False
     validation_error_db: float | None = None
     validation_accuracy: Share | None = None
     tried: tuple[Tried, ...] = ()

@@ -73,7 +73,9 @@ def test_a_training_is_that_of_dense_arrays_in_one_place(seed, size, plan, balan
     assume(not dense.is_close)  # a choice that rounding decides is nobody's law
     simulation = simulate([Shard(X, T, weights)], plan, ALONE)
     model = simulation.networks[0]
-    ridges = [None if math.isinf(ridge) else ridge for ridge in dense.ridges]
+    ridges = [
+        (afresh, None if math.isinf(ridge) else ridge) for afresh, ridge in dense.ridges
+    ]
     scale = dense.scale if plan.standardize else model.plan.scale
     said = ridges, [None, *dense.widths], dense.depth, scale, dense.members
     assert choices(simulation) == said

@@ -6,11 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import Ridge
 
+from dssfn.ensemble.choices import Pull
 from dssfn.ensemble.ridge import Sums, message_size, next_moments, ridge_path
 from dssfn.problem import pack
 from tests.support.strategies import seeds
 
-RIDGES = np.array([1e-6, 1e-3, 0.1, 1.0, 100.0, np.inf])
+RIDGES = [1e-6, 1e-3, 0.1, 1.0, 100.0, np.inf]
+PULLS = [*map(Pull, RIDGES)]
 
 
 def sums_of(F, D, w=None):
@@ -26,6 +28,17 @@ def problem(seed, *, n=4, J=30, Q=2):
     )
     F = np.vstack([np.ones(J), features])
     return F, rng.normal(size=(Q, J)), rng.uniform(0.1, 3, J)
+
+
+def layer_of(seed, width, J, Q, weighted):
+    """The features of a hidden layer, the scores before it, targets and weights."""
+    rng = np.random.default_rng(seed)
+    w = rng.uniform(0.1, 3, J) if weighted else np.ones(J)
+    S, T = rng.normal(size=(Q, J)), rng.normal(size=(Q, J))
+    before = S - (T @ w / w.sum())[:, None]
+    units = np.maximum(rng.normal(size=(width, J)), 0)
+    parts = [np.ones((1, J)), np.maximum(before, 0), np.maximum(-before, 0), units]
+    return np.vstack(parts), S, T, w
 
 
 def augmented(F, D, w, ridge):
@@ -46,7 +59,7 @@ def augmented(F, D, w, ridge):
 def test_a_path_is_the_ridge_regression_of_every_ridge(seed, n, J, Q, weighted):
     F, D, w = problem(seed, n=n, J=J, Q=Q)
     w = w if weighted else np.ones(J)
-    path = ridge_path(sums_of(F, D, w), RIDGES)
+    path = ridge_path(sums_of(F, D, w), PULLS)
     scatter = ((F[1:] - (F[1:] @ w / w.sum())[:, None]) ** 2 @ w).sum()
     for O, ridge in zip(path[:-1], RIDGES[:-1], strict=True):
         model = Ridge(alpha=ridge * scatter / n, solver="svd")
@@ -62,20 +75,38 @@ def test_a_path_is_the_ridge_regression_of_every_ridge(seed, n, J, Q, weighted):
 
 def test_an_infinite_ridge_keeps_the_layer_before_but_for_its_mean():
     F, D, w = problem(0)
-    O = ridge_path(sums_of(F, D, w), np.array([np.inf]))[0]
+    O = ridge_path(sums_of(F, D, w), [Pull(np.inf)])[0]
     np.testing.assert_array_equal(O[:, 1:], 0)
     np.testing.assert_allclose(O[:, 0], D @ w / w.sum())
 
 
+@settings(max_examples=60)
+@given(seeds, st.integers(1, 8), st.integers(2, 40), st.integers(1, 3), st.booleans())
+def test_a_layer_that_starts_afresh_is_the_ridge_regression_of_the_targets(
+    seed, width, J, Q, weighted
+):
+    F, S, T, w = layer_of(seed, width, J, Q, weighted)
+    path = ridge_path(sums_of(F, T - S, w), [Pull(r, afresh=True) for r in RIDGES[:-1]])
+    n = len(F) - 1
+    scatter = ((F[1:] - (F[1:] @ w / w.sum())[:, None]) ** 2 @ w).sum()
+    for O, ridge in zip(path, RIDGES[:-1], strict=True):
+        model = Ridge(alpha=ridge * scatter / n, solver="svd")
+        model.fit(F[1:].T, T.T, sample_weight=w)
+        said = model.predict(F[1:].T).reshape(J, Q).T
+        # Normal equations whose condition is at most n / ridge.
+        tolerance = 1e-12 * n / ridge * (np.abs(S).max() + np.abs(T).max())
+        np.testing.assert_allclose(S + O @ F, said, atol=tolerance)
+
+
 def test_no_samples_give_zero():
     F, D, w = problem(0)
-    path = ridge_path(sums_of(F, D, 0 * w), RIDGES)
+    path = ridge_path(sums_of(F, D, 0 * w), PULLS)
     np.testing.assert_array_equal(path, 0)
 
 
 def test_one_sample_is_met_by_the_constant():
     F, D, _ = problem(0, J=1)
-    for O in ridge_path(sums_of(F, D), RIDGES):
+    for O in ridge_path(sums_of(F, D), PULLS):
         np.testing.assert_allclose(O @ F, D, rtol=1e-12)
         np.testing.assert_allclose(O[:, 1:], 0, atol=1e-12)
 
@@ -84,9 +115,10 @@ def test_one_sample_is_met_by_the_constant():
 def test_a_constant_feature_gets_no_weight(value):
     F, D, w = problem(1)
     odd = np.insert(F, 2, value, axis=0)
-    path = ridge_path(sums_of(odd, D, w), RIDGES)
+    path = ridge_path(sums_of(odd, D, w), PULLS)
     np.testing.assert_array_equal(path[:, :, 2], 0)
-    few = ridge_path(sums_of(F, D, w), RIDGES * 4 / 5)  # the mean has one more
+    pulls = [Pull(4 / 5 * ridge) for ridge in RIDGES]  # the mean has one more
+    few = ridge_path(sums_of(F, D, w), pulls)
     np.testing.assert_allclose(np.delete(path, 2, axis=2), few, rtol=1e-7)
 
 
@@ -95,7 +127,7 @@ def test_constant_features_alone_give_the_mean_whatever_rounding_leaves():
         rng = np.random.default_rng(seed)
         F = np.vstack([np.ones(30), np.repeat(rng.normal(size=(6, 1)), 30, axis=1)])
         D, w = rng.normal(size=(2, 30)), rng.uniform(0.1, 3, 30)
-        path = ridge_path(sums_of(F, D, w), RIDGES)
+        path = ridge_path(sums_of(F, D, w), PULLS)
         np.testing.assert_array_equal(path[:, :, 1:], 0)
         _, deviations = next_moments(sums_of(F, D, w), path[0])
         np.testing.assert_array_equal(deviations[:2], 1)
@@ -106,8 +138,8 @@ def test_features_that_are_copies_share_their_weight():
     twice = np.vstack([F, F[1:]])
     # The mean eigenvalue and every eigenvalue but the zeros: half of them, twice as
     # large, so the same ridge pulls half as hard.
-    path = ridge_path(sums_of(twice, D, w), RIDGES)
-    once = ridge_path(sums_of(F, D, w), RIDGES / 2)
+    path = ridge_path(sums_of(twice, D, w), PULLS)
+    once = ridge_path(sums_of(F, D, w), [Pull(ridge / 2) for ridge in RIDGES])
     np.testing.assert_allclose(path[:, :, 1:5], path[:, :, 5:], atol=1e-9)
     np.testing.assert_allclose(path[:, :, 1:5] * 2, once[:, :, 1:], atol=1e-8)
 
@@ -118,7 +150,7 @@ def test_means_do_as_well_as_sums(seed, factor):
     scaled = Sums(sums.upper * factor, sums.C * factor)
     # rounding, times a condition of 4e6
     np.testing.assert_allclose(
-        ridge_path(scaled, RIDGES), ridge_path(sums, RIDGES), rtol=1e-8, atol=1e-8
+        ridge_path(scaled, PULLS), ridge_path(sums, PULLS), rtol=1e-8, atol=1e-8
     )
 
 
@@ -167,16 +199,11 @@ def test_scaled_sums_are_those_of_scaled_features():
 def test_the_moments_of_the_next_layer_are_those_of_its_inputs(
     seed, Q, width, J, weighted
 ):
-    rng = np.random.default_rng(seed)
-    w = rng.uniform(0.1, 3, J) if weighted else np.ones(J)
-    S, T = rng.normal(size=(Q, J)), rng.normal(size=(Q, J))
-    centre = T @ w / w.sum()
-    before = S - centre[:, None]
-    units = np.maximum(rng.normal(size=(width, J)), 0)
-    parts = [np.ones((1, J)), np.maximum(before, 0), np.maximum(-before, 0), units]
-    F = np.vstack(parts)
+    F, S, T, w = layer_of(seed, width, J, Q, weighted)
+    before = S - (T @ w / w.sum())[:, None]
+    units = F[1 + 2 * Q :]
     sums = sums_of(F, T - S, w)
-    O = ridge_path(sums, np.array([0.1]))[0]
+    O = ridge_path(sums, [Pull(0.1)])[0]
     inputs = np.vstack([units, before + O @ F])
     mean = inputs @ w / w.sum()
     deviation = np.sqrt((inputs - mean[:, None]) ** 2 @ w / w.sum())

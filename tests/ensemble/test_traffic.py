@@ -62,7 +62,8 @@ def test_a_layer_sends_its_sums_and_errors_and_a_wider_one_its_new_rows(narrow):
     X, T, _ = draw(np.random.default_rng(0), J=120)
     plan = plan_of(X, T, members=4, n_layers=2)
     sent, progress = messages_of([Shard(X, T)], plan)
-    P, Q, K, ridges, tracks = 4, 3, 4, len(rules.RIDGES), 2
+    P, Q, K, tracks = 4, 3, 4, 2
+    n_linear, n_pulls = (len(rules.rules_of(plan, 120).pulls(k)) for k in (0, 1))
     widths = [int(width) for _, width, _ in progress.stages[1]["tries"]]
     assert widths[:2] == [5, 5]  # both scales
     assert len(widths) > 2
@@ -71,18 +72,18 @@ def test_a_layer_sends_its_sums_and_errors_and_a_wider_one_its_new_rows(narrow):
     # The first has how many samples there are, up to the number of members.
     assert sizes[-1] == [1 + rows + 1, 2 * rows, 2 * rows]
     linear = (K + 1) * message_size(Q, 0, 1 + P)
-    assert sizes[0] == [linear + tracks * TALLY, tracks * ridges * 2]
+    assert sizes[0] == [linear + tracks * TALLY, tracks * n_linear * 2]
     n = [n_features_of(1, P, Q, width) for width in widths[1:]]
     first = tracks * K * message_size(Q, 0, n[0]) + tracks * TALLY
-    expected = [first, tracks * ridges * 2]
+    expected = [first, tracks * n_pulls * 2]
     for old, new in pairwise(n):
         m = new - old
         border = m * old + m * (m + 1) // 2 + Q * m  # new by old, new by new, and C
         assert message_size(Q, old, new) == border
-        expected += [K * border, ridges * 2]
+        expected += [K * border, n_pulls * 2]
     assert sizes[1] == expected
     kept = n_features_of(2, P, Q, progress.stages[1]["O"].shape[2] - 1 - 2 * Q)
-    layer_2 = [K * message_size(Q, 0, kept) + TALLY, ridges * 2]
+    layer_2 = [K * message_size(Q, 0, kept) + TALLY, n_pulls * 2]
     slopes, *scores = sizes[2][2:]
     assert sizes[2][:2] == layer_2
     assert slopes == len(SLOPES) + TALLY

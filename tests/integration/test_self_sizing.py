@@ -120,7 +120,9 @@ def test_three_real_nodes_write_the_file_of_the_simulator(settings, tmp_path):
     assert file_of(found.networks[0], tmp_path) == file
     result = json.loads((lab.folder("n1") / "out" / "result.json").read_text())
     ridges, widths, *_ = choices(found)
-    assert [layer.get("ridge") for layer in result["layers"]] == ridges
+    assert [
+        (layer.get("afresh", False), layer.get("ridge")) for layer in result["layers"]
+    ] == ridges
     assert [layer.get("width") for layer in result["layers"]] == widths
 
 

@@ -31,7 +31,7 @@ class Grown:
 
     members: int
     scale: str = ""
-    ridges: list[float] = field(default_factory=list)  # by layer
+    ridges: list[tuple] = field(default_factory=list)  # by layer; afresh or not
     widths: list[int] = field(default_factory=list)  # by hidden layer
     errors: list[float] = field(default_factory=list)  # by layer
     depth: int = 0
@@ -57,7 +57,7 @@ def grow(X, T, plan, weights=None, fresh=None):
     for name, V in _scaled(everything, X, weights, plan).items():
         F = [np.vstack([np.ones(V.shape[1]), V])] * K
         S = [np.zeros((Q, V.shape[1]))] * K
-        solved = _solve(F, S, T, w, folds, trains, plan, found)
+        solved = _solve(0, F, S, T, w, folds, trains, plan, found)
         tracks[name] = (V, *solved)
 
     def hidden(layer, inputs, S, width):
@@ -72,7 +72,7 @@ def grow(X, T, plan, weights=None, fresh=None):
             F.append(
                 np.vstack([parts[0], *(np.maximum(part, 0) for part in parts[1:])])
             )
-        return F, _solve(F, S, T, w, folds, trains, plan, found)
+        return F, _solve(layer, F, S, T, w, folds, trains, plan, found)
 
     most = plan.n_layers if isinstance(plan.n_layers, int) else 20
     if most == 0:
@@ -147,13 +147,19 @@ def _scaled(everything, X, weights, plan):
     return both if plan.scale == "auto" else {plan.scale: both[plan.scale]}
 
 
-def _solve(F, S, T, w, folds, trains, plan, found):
+def _solve(layer, F, S, T, w, folds, trains, plan, found):
     """Return the error on validation samples, all scores, and the ridge chosen."""
-    ridges = RIDGES if plan.ridge == "auto" else (plan.ridge,)
+    tries = [(False, plan.ridge)]
+    if plan.ridge == "auto":
+        tries = [(False, ridge) for ridge in (*RIDGES, math.inf)]
+        if layer > 0:
+            tries = [(True, ridge) for ridge in RIDGES] + tries
     J, scores, errors = T.shape[1], [], []
-    for ridge in ridges:
+    for afresh, ridge in tries:
+        # A layer that starts afresh learns the targets; others, what is left of them.
+        start = [np.zeros_like(one) for one in S] if afresh else S
         S_new = [
-            S[k] + _ridge(F[k][:, :J], T - S[k][:, :J], trains[k], ridge) @ F[k]
+            start[k] + _ridge(F[k][:, :J], T - start[k][:, :J], trains[k], ridge) @ F[k]
             for k in range(len(F))
         ]
         errors.append(
@@ -166,7 +172,7 @@ def _solve(F, S, T, w, folds, trains, plan, found):
     choice = _ties(errors, found)[-1]
     # What is fitted exactly has errors of nothing but rounding.
     found.is_close |= errors[choice] < 1e-14 * float((w * T**2).sum())
-    return errors[choice], scores[choice], ridges[choice]
+    return errors[choice], scores[choice], tries[choice]
 
 
 def _ridge(F, D, w, ridge):

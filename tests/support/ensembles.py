@@ -45,7 +45,7 @@ def split(X, T, weights, owner):
 def choices(simulation):
     """All that was chosen: ridges and widths by layer, depth, scale and members."""
     history, plan = simulation.history, simulation.networks[0].plan
-    ridges = [record.ridge for record in history]
+    ridges = [(record.afresh, record.ridge) for record in history]
     widths = [record.width for record in history]
     return ridges, widths, plan.n_layers, plan.scale, plan.members
 

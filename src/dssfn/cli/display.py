@@ -66,7 +66,7 @@ def _of(plan: Plan) -> str:
 def _state(record: LayerRecord) -> str:
     error = f"{record.train_error_db:.2f} dB"
     if record.validation_error_db is not None:
-        ridge = "as before" if record.ridge is None else f"ridge {rough(record.ridge)}"
+        ridge = "as before" if record.ridge is None else f"ridge {_ridge(record)}"
         validation = f"validation {record.validation_error_db:.2f} dB"
         return f"{_units(record)}{ridge}  train {error}  {validation}"
     return f"{_units(record)}cost {record.cost:.5g}  {error}"
@@ -93,6 +93,8 @@ def show_layers(result: Result) -> None:
     screen.print(table)
     if len(result.layers) > result.settings.depth + 1:
         screen.print("(in brackets: tried, and not kept)")
+    if any(row.afresh for row in result.layers):
+        screen.print(f"* {found.AFRESH}")
 
 
 def _given_columns(row: Layer, result: Result) -> dict[str, str]:
@@ -114,7 +116,7 @@ def _found_columns(row: Layer, result: Result) -> dict[str, str]:
     return {
         "layer": str(row.layer) if is_kept else f"({row.layer})",
         "units": _or_dash(row.width, ",d"),
-        "ridge": NONE if row.ridge is None else rough(row.ridge),
+        "ridge": _ridge(row),
         "train dB": f"{row.train_error_db:.2f}",
         **({"valid. dB": _or_dash(row.validation_error_db)} if validated else {}),
         "train %": f"{100 * row.train_accuracy:.2f}",
@@ -122,6 +124,12 @@ def _found_columns(row: Layer, result: Result) -> dict[str, str]:
         **({"test %": _or_dash(row.test_accuracy, ".2%")} if result.n_test else {}),
         "rounds": f"{row.rounds:,}",
     }
+
+
+def _ridge(row: Layer | LayerRecord) -> str:
+    if row.ridge is None:
+        return NONE
+    return rough(row.ridge) + "*" * row.afresh
 
 
 def _or_dash(value: float | None, form: str = ".2f") -> str:

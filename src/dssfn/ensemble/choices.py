@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,28 @@ from dssfn._typing import Array
 from dssfn.config import AUTO, MOST_WIDTH, Plan
 from dssfn.records import decibel
 
-# In units of the mean eigenvalue of a layer's scatter. Infinity keeps the layer before.
-RIDGES = (*np.logspace(-6, 2, 13).tolist(), math.inf)
+
+class Pull(NamedTuple):
+    """Where a ridge pulls the scores of a layer to, and how hard.
+
+    Parameters
+    ----------
+    ridge : float
+        In units of the mean eigenvalue of the layer's scatter; infinity keeps what it
+        pulls to.
+    afresh : bool
+        Whether it pulls to the scores' mean, and not to the scores of the layer before:
+        a layer that starts afresh gets rid of what earlier ones have learned too well.
+    """
+
+    ridge: float
+    afresh: bool = False
+
+
+RIDGES = tuple(np.logspace(-6, 2, 13).tolist())
+# Of pulls that validate alike the last is taken, which keeps the layer before.
+TO_THE_LAYER_BEFORE = (*map(Pull, RIDGES), Pull(math.inf))
+AFRESH = tuple(Pull(ridge, afresh=True) for ridge in RIDGES)
 # A layer starts with 200 units, or more if there are 40 samples for each of them. It is
 # doubled while that lowers the error of layer 1 by a twentieth and leaves 9 samples
 # for each unit. Less is made up for by depth.
@@ -39,12 +59,11 @@ class Rules(Protocol):
     """What is chosen by the errors of layers."""
 
     @property
-    def ridges(self) -> tuple[float, ...]:
-        """The ridges to try."""
-
-    @property
     def most_layers(self) -> int:
         """The largest number of hidden layers."""
+
+    def pulls(self, layer: int) -> tuple[Pull, ...]:
+        """Return the ridges to try in a layer."""
 
     def widths(self, layer: int, before: Sequence[int]) -> list[int]:
         """Return the widths to try in a layer, after layers of other widths."""
@@ -63,10 +82,16 @@ class Rules(Protocol):
 class ValidationRules:
     """The choices of members that are validated on what they were not trained on."""
 
-    ridges: tuple[float, ...]
+    ridge: float | None
     most_layers: int
     depth_is_open: bool
     first_widths: tuple[int, ...]
+
+    def pulls(self, layer: int) -> tuple[Pull, ...]:
+        """Return all ridges, unless one is given; layer 0 has no layer before."""
+        if self.ridge is not None:
+            return (Pull(self.ridge),)
+        return TO_THE_LAYER_BEFORE if layer == 0 else AFRESH + TO_THE_LAYER_BEFORE
 
     def widths(self, layer: int, before: Sequence[int]) -> list[int]:
         """Return several widths for layer 1; the others are as wide as that."""
@@ -79,7 +104,7 @@ class ValidationRules:
     def is_deep_enough(self, errors: Sequence[float]) -> bool:
         """Return whether the last layers have not lowered the validation error.
 
-        >>> rules = ValidationRules((1.0,), 20, True, (100,))
+        >>> rules = ValidationRules(None, 20, True, (100,))
         >>> rules.is_deep_enough([3.0, 2.0, 1.0])
         False
         >>> rules.is_deep_enough([3.0, 1.0, 1.0, 1.0])
@@ -104,9 +129,13 @@ class ValidationRules:
 class TrainingRules:
     """SSFN's rule: grow while the training error falls, and take the last step back."""
 
-    ridges: tuple[float, ...]
+    ridge: float
     most_layers: int
     most_width: int
+
+    def pulls(self, layer: int) -> tuple[Pull, ...]:
+        """Return the only ridge."""
+        return (Pull(self.ridge),)
 
     def widths(self, layer: int, before: Sequence[int]) -> list[int]:
         """Return steps of 50 units, in every layer."""
@@ -124,7 +153,7 @@ class TrainingRules:
     def depth(self, errors: Sequence[float]) -> int:
         """Return the last layer that lowered the error enough.
 
-        >>> TrainingRules((1e-6,), 20, 1000).depth([8.0, 4.0, 3.99])
+        >>> TrainingRules(1e-6, 20, 1000).depth([8.0, 4.0, 3.99])
         1
         """
         for layer in range(1, len(errors)):
@@ -138,12 +167,12 @@ def rules_of(plan: Plan, weight: float) -> Rules:
     width, ridge = plan.width, plan.ridge
     if plan.size == "ssfn":
         return TrainingRules(
-            ridges=(SSFN_RIDGE if isinstance(ridge, str) else ridge,),
+            ridge=SSFN_RIDGE if isinstance(ridge, str) else ridge,
             most_layers=plan.most_layers,
             most_width=SSFN_MOST if isinstance(width, str) else width,
         )
     return ValidationRules(
-        ridges=RIDGES if isinstance(ridge, str) else (ridge,),
+        ridge=None if isinstance(ridge, str) else ridge,
         most_layers=plan.most_layers,
         depth_is_open=plan.n_layers == AUTO,
         first_widths=widths_for(weight) if isinstance(width, str) else (width,),

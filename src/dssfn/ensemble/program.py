@@ -227,7 +227,7 @@ class _Growth:
         mean, before = yield from self._average(0, request, self._rider())
         *_, last = scales = scales_of(plan, self.basis)
         factors = tuple(tuple((one / last).tolist()) for one in scales)
-        arguments = (mean, K, (Q, n), factors, self.rules.ridges)
+        arguments = (mean, K, (Q, n), factors, self.rules.pulls(0))
         solved = yield Agreed(solve_linear, arguments)
         tried = yield from self._judge(0, self.tracks, solved, before)
         stage = {
@@ -293,7 +293,7 @@ class _Growth:
         mean, before = yield from self._average(layer, request, rider)
         solved = []
         for part in np.split(mean, len(tracks)):
-            arguments = (part, K, Q, (first, n), old, self.rules.ridges)
+            arguments = (part, K, Q, (first, n), old, self.rules.pulls(layer))
             solved.append((yield Agreed(solve_hidden, arguments)))
         tried = yield from self._judge(layer, tracks, solved, before)
         return tried, before
@@ -422,13 +422,14 @@ class _Growth:
         if self.plan.is_regression:
             totals[2] = 0  # nothing but classes can be correct
         stage = hidden_stages(self.progress)[layer]
-        error, correct, choice = stage["validation"][number]
-        ridge = self.rules.ridges[int(choice)]
+        error, correct, choice = stage["validation"][number].tolist()
+        ridge, afresh = self.rules.pulls(layer)[int(choice)]
         is_one = self.basis.n_members == 1
         has_classes = not (is_one or self.plan.is_regression)
         found = {
             "width": _width_of(stage) if layer else None,
             "ridge": ridge if np.isfinite(ridge) else None,
+            "afresh": afresh,
             "validation_error_db": None if is_one else decibel(error, of_zero),
             "validation_accuracy": share(correct, validated) if has_classes else None,
             "tried": self._tried(stage, float(totals[1]) if is_one else of_zero),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -9,6 +10,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from dssfn._typing import Array
+from dssfn.ensemble.choices import Pull
 from dssfn.ensemble.units import CONSTANT
 from dssfn.network import SUMMATION_ERROR
 from dssfn.problem import mirror
@@ -102,19 +104,23 @@ def message_size(n_outputs: int, first: int, n: int) -> int:
     return m * first + m * (m + 1) // 2 + n_outputs * m
 
 
-def ridge_path(sums: Sums, ridges: Array) -> Array:
-    """Return the output matrices for all ridges, of shape (n_ridges, Q, n).
+def ridge_path(sums: Sums, pulls: Sequence[Pull]) -> Array:
+    """Return the output matrices for all ridges, of shape (n_pulls, Q, n).
 
     The last feature count is that of the sums, the constant included. The ridge is in
     units of the mean eigenvalue of the scatter; the constant is not penalised. An
     infinite ridge gives O = 0, but for the constant. A feature that does not vary gets
     no weight.
 
+    A ridge pulls O to 0, which keeps the scores S. One that starts afresh pulls O to
+    -[I, -I, 0], which takes S - c away: relu(S - c) and relu(c - S) come first among
+    the features of a hidden layer.
+
     Parameters
     ----------
     sums : Sums
         The agreed sums, or means: a common factor changes nothing.
-    ridges : array of shape (n_ridges,)
+    pulls : sequence of Pull
         The ridges, infinity among them or not.
     """
     G, mean = sums.scatter(), sums.means()
@@ -125,10 +131,14 @@ def ridge_path(sums: Sums, ridges: Array) -> Array:
     s, U = np.linalg.eigh(G)
     s, B = np.maximum(s, 0.0), C @ U
     mean_eigenvalue = _positive(float(np.trace(G)) / len(G))
-    solutions: Array = np.zeros((len(ridges), *sums.C.shape))
-    for O, ridge in zip(solutions, ridges, strict=True):
+    Q = len(C)
+    away = U[:Q] - U[Q : 2 * Q] if any(pull.afresh for pull in pulls) else 0.0
+    solutions: Array = np.zeros((len(pulls), *sums.C.shape))
+    for O, (ridge, afresh) in zip(solutions, pulls, strict=True):
         if np.isfinite(ridge):
-            O[:, CONSTANT:] = varies * ((B / (s + ridge * mean_eigenvalue)) @ U.T)
+            penalty = ridge * mean_eigenvalue
+            right = B - penalty * away if afresh else B
+            O[:, CONSTANT:] = varies * ((right / (s + penalty)) @ U.T)
         O[:, :CONSTANT] = level - O[:, CONSTANT:] @ mean[:, None]
     return solutions
 

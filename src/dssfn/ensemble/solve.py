@@ -14,6 +14,7 @@ import numpy as np
 
 from dssfn._typing import Array
 from dssfn.cores import n_cores
+from dssfn.ensemble.choices import Pull
 from dssfn.ensemble.ridge import Sums, next_moments, ridge_path
 from dssfn.ensemble.units import CONSTANT
 from dssfn.network import SUMMATION_ERROR
@@ -31,7 +32,7 @@ class Solved:
     ----------
     sums : tuple of Sums
         The sums of every member.
-    paths : tuple of arrays of shape (n_ridges, Q, n)
+    paths : tuple of arrays of shape (n_pulls, Q, n)
         The output matrices of every member, by ridge.
     """
 
@@ -48,7 +49,7 @@ def solve_linear(
     n_members: int,
     shape: tuple[int, int],
     scales: tuple[tuple[float, ...], ...],
-    ridges: tuple[float, ...],
+    pulls: tuple[Pull, ...],
 ) -> tuple[Solved, ...]:
     """Solve layer 0 for every scale of the inputs.
 
@@ -62,8 +63,8 @@ def solve_linear(
         Q and the number of features.
     scales : tuple of tuples
         What the inputs are multiplied by.
-    ridges : tuple of float
-        The ridges.
+    pulls : tuple of Pull
+        The ridges to solve for.
     """
     Q, n = shape
     groups = [
@@ -77,7 +78,7 @@ def solve_linear(
     found = []
     for scale in scales:
         factors = np.concatenate([np.ones(CONSTANT), scale])
-        found.append(_solve([one.scaled(factors) for one in members], ridges))
+        found.append(_solve([one.scaled(factors) for one in members], pulls))
     return tuple(found)
 
 
@@ -87,7 +88,7 @@ def solve_hidden(
     n_outputs: int,
     border: tuple[int, int],
     old: Solved | None,
-    ridges: tuple[float, ...],
+    pulls: tuple[Pull, ...],
 ) -> Solved:
     """Solve a hidden layer; with `old`, the message has new rows of wider sums.
 
@@ -101,8 +102,8 @@ def solve_hidden(
         The first of the features that the message is about, and the end.
     old : Solved, optional
         The layer before it was made wider.
-    ridges : tuple of float
-        The ridges.
+    pulls : tuple of Pull
+        The ridges to solve for.
     """
     parts = mean.reshape(n_members, -1)
     before = old.sums if old else (None,) * n_members
@@ -110,7 +111,7 @@ def solve_hidden(
         Sums.from_message(part, n_outputs, *border, narrow)
         for part, narrow in zip(parts, before, strict=True)
     ]
-    return _solve(sums, ridges)
+    return _solve(sums, pulls)
 
 
 def moments_of(solved: Solved, choice: int) -> tuple[Array, Array]:
@@ -138,9 +139,9 @@ def training_cost(solved: Solved, cost_before: float) -> float:
     return max(cost, SUMMATION_ERROR * cost_before)
 
 
-def _solve(sums: list[Sums], ridges: tuple[float, ...]) -> Solved:
+def _solve(sums: list[Sums], pulls: tuple[Pull, ...]) -> Solved:
     solve = _side_by_side(len(sums[0].upper))
-    paths = solve(lambda one: ridge_path(one, np.array(ridges)), sums)
+    paths = solve(lambda one: ridge_path(one, pulls), sums)
     return Solved(tuple(sums), tuple(paths))
 
 

@@ -155,12 +155,12 @@ class Track:
 
         Parameters
         ----------
-        paths : sequence of arrays of shape (n_ridges, Q, n)
+        paths : sequence of arrays of shape (n_pulls, Q, n)
             The output matrices of every member.
 
         Returns
         -------
-        array of shape (n_ridges, 2)
+        array of shape (n_pulls, 2)
         """
         total = np.zeros((len(paths[0]), 2))
         for chunk in self._chunks():
@@ -169,10 +169,10 @@ class Track:
                 rows = chunk.validates(k)
                 F, T = chunk.features[k][:, rows], chunk.T[:, rows]
                 weights = None if chunk.weights is None else chunk.weights[rows]
-                n_ridges, Q, n = paths[k].shape
-                steps = paths[k].reshape(n_ridges * Q, n) @ F
+                n_pulls, Q, n = paths[k].shape
+                steps = paths[k].reshape(n_pulls * Q, n) @ F
                 S = chunk.scores[k][:, rows]
-                scores = steps.reshape(n_ridges, *S.shape) + S
+                scores = steps.reshape(n_pulls, *S.shape) + S
                 return np.array([_judged(S, T, weights) for S in scores])
 
             total += sum(self._each(judge))

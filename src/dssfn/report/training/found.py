@@ -10,6 +10,8 @@ from dssfn.results import Result
 
 OVERFITTED = 0.01  # of accuracy, lost on samples that were not trained on
 
+AFRESH = "started afresh: fitted to the targets, not to what the layer before left over"
+
 _SCALES = {
     "columns": "every column by a deviation of its own",
     "common": "all columns by one common deviation",

@@ -194,7 +194,9 @@ def layers_table(result: Result) -> Table:
     """Return a table with one row per layer."""
     rows = [_layer_cells(row, result) for row in result.layers]
     head = list(rows[0]) if rows else ["layer"]
-    return Table("Layer by layer", head, [list(cells.values()) for cells in rows])
+    note = f"* {found.AFRESH}." if any(row.afresh for row in result.layers) else ""
+    lines = [list(cells.values()) for cells in rows]
+    return Table("Layer by layer", head, lines, note=note)
 
 
 def _layer_cells(row: Layer, result: Result) -> dict[str, str]:
@@ -204,6 +206,7 @@ def _layer_cells(row: Layer, result: Result) -> dict[str, str]:
         cells["layer"] += ", not kept" * (row.layer > result.settings.depth)
         cells["units"] = NONE if row.width is None else count(row.width)
         cells["ridge"] = NONE if row.ridge is None else small(row.ridge)
+        cells["ridge"] += "*" * row.afresh
     else:
         cells["cost"] = amount(row.cost)
     cells["error"] = decibel(row.train_error_db)
