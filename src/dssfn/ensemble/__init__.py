@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dssfn.ensemble.model import Ensemble
-from dssfn.ensemble.program import (
+from dssfn.ensemble.program import grow_ensemble
+from dssfn.ensemble.stages import (
     check_stages,
     ensemble_of,
-    grow_ensemble,
     is_complete,
     largest_found,
     scores_of,

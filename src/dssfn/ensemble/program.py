@@ -22,10 +22,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dssfn._typing import Array, NodeId
-from dssfn.config import AUTO, Plan
+from dssfn.config import Plan
 from dssfn.ensemble.basis import BasedSamples, Basis, agree_basis
 from dssfn.ensemble.calibrate import SLOPES, best_slope, slope_losses
-from dssfn.ensemble.choices import EXACT, Rules, choose, rules_of, scale_factors
+from dssfn.ensemble.choices import EXACT, Rules, choose, rules_of
 from dssfn.ensemble.folds import fold_rule
 from dssfn.ensemble.model import Ensemble
 from dssfn.ensemble.ridge import message_size
@@ -36,16 +36,21 @@ from dssfn.ensemble.solve import (
     solve_linear,
     training_cost,
 )
-from dssfn.ensemble.track import TALLY, Track
-from dssfn.ensemble.units import CONSTANT, n_features_of
-from dssfn.ensemble.validation import (
-    AgreedScores,
-    agreed_scores,
-    check_score_stage,
-    most_score_numbers,
-    score_message,
-    score_stage,
+from dssfn.ensemble.stages import (
+    ensemble_of,
+    errors_of,
+    hidden_stages,
+    is_complete,
+    picked_scale,
+    scale_names,
+    scales_of,
+    steps_of,
+    width_of,
+    widths_of,
 )
+from dssfn.ensemble.track import TALLY, Track
+from dssfn.ensemble.units import n_features_of
+from dssfn.ensemble.validation import score_message, score_stage
 from dssfn.programs import INPUTS, NO_RIDER, Agreed, Message, Program, run_about
 from dssfn.progress import Progress, Stage
 from dssfn.records import LayerRecord, Tried, decibel, record_of, share
@@ -117,24 +122,6 @@ def _tracks(
             keep=_fits(plan, K, samples.n_samples, memory),
             n_threads=n_threads,
         )
-
-
-def scales_of(plan: Plan, basis: Basis) -> list[Array]:
-    """Return what standardised inputs are multiplied by, for every scale to try.
-
-    Of two that validate alike, the last is taken.
-    """
-    common = scale_factors(basis.scale, basis.constant.astype(bool))
-    factors = {"columns": np.ones(plan.n_features), "common": common}
-    return [factors[name] for name in scale_names(plan)]
-
-
-def scale_names(plan: Plan) -> list[str]:
-    """Return the names of the scales to try, in the order of `scales_of`."""
-    if plan.scale != AUTO and plan.standardize:
-        return [plan.scale]
-    is_open = plan.standardize and plan.size == AUTO
-    return ["common", "columns"] if is_open else ["columns"]
 
 
 def _fits(plan: Plan, n_members: int, n_samples: int, memory: int | None) -> bool:
@@ -212,7 +199,7 @@ class _Growth:
         for layer, stage in enumerate(hidden_stages(self.progress)):
             if layer > 0:
                 self._begin(layer)
-                for width in _steps_of(stage):
+                for width in steps_of(stage):
                     for track in self.tracks:
                         track.widen(layer, self._centres, width)
             self._advance(layer, stage)
@@ -243,7 +230,7 @@ class _Growth:
     def _hidden_layer(self, layer: int) -> Program[None]:
         """Solve a hidden layer, and find its width if that is open."""
         self._begin(layer)
-        width, *wider = self.rules.widths(layer, _widths_of(self.progress))
+        width, *wider = self.rules.widths(layer, widths_of(self.progress))
         every, before = yield from self._solve(layer, width, None)
         picked = _pick(every)
         number = int(picked[0])
@@ -256,7 +243,7 @@ class _Growth:
             (next_one,), _ = yield from self._solve(layer, width, tried.solved)
             tries.append((number, width, next_one.error))
             if not self.rules.is_worth_it(tried.error, next_one.error):
-                self.tracks[0].narrow(_width(tried.outputs[0]))
+                self.tracks[0].narrow(width_of(tried.outputs[0]))
                 break
             tried = next_one
         means, deviations = yield Agreed(moments_of, (tried.solved, tried.choice))
@@ -343,7 +330,7 @@ class _Growth:
                 losses += slope_losses(S, T, weights)
         request = Message.of(losses)
         mean, before = yield from self._average(layer, request, self._rider())
-        self._tell(layer, before[0], _picked(self.progress, layer))
+        self._tell(layer, before[0], picked_scale(self.progress, layer))
         return best_slope(mean)
 
     def _validation_scores(self, layer: int, slope: float) -> Program[dict[str, Array]]:
@@ -427,7 +414,7 @@ class _Growth:
         is_one = self.basis.n_members == 1
         has_classes = not (is_one or self.plan.is_regression)
         found = {
-            "width": _width_of(stage) if layer else None,
+            "width": width_of(stage["O"]) if layer else None,
             "ridge": ridge if np.isfinite(ridge) else None,
             "afresh": afresh,
             "validation_error_db": None if is_one else decibel(error, of_zero),
@@ -447,121 +434,5 @@ class _Growth:
         )
 
 
-def hidden_stages(progress: Progress) -> list[Stage]:
-    """Return the stages that solved a layer."""
-    return [stage for stage in progress.stages if "O" in stage]
-
-
-def errors_of(progress: Progress) -> list[float]:
-    """Return the validation error of every layer; for one member, that of training."""
-    return [
-        float(stage["validation"][_picked(progress, layer), 0])
-        for layer, stage in enumerate(hidden_stages(progress))
-    ]
-
-
-def is_complete(progress: Progress | None) -> bool:
-    """Return whether nothing is left to be found."""
-    return progress is not None and "slope" in progress.stages[-1]
-
-
-def scores_of(plan: Plan, progress: Progress) -> AgreedScores | None:
-    """Return how good the model of a finished training is on validation samples."""
-    basis = Basis.from_stage(progress.stages[0])
-    return agreed_scores(plan, progress.stages[-1], basis)
-
-
-def ensemble_of(plan: Plan, progress: Progress) -> Ensemble:
-    """Return the model of a finished training, as deep as validation has it."""
-    first = progress.stages[0]
-    basis, picked = Basis.from_stage(first), _picked(progress, 0)
-    scales = scales_of(plan, basis)
-    depth = rules_of(plan, basis.weight).depth(errors_of(progress))
-    layers = hidden_stages(progress)[: depth + 1]
-    found = plan.replace(
-        n_layers=depth,
-        width=max(map(_width_of, hidden_stages(progress)[1:]), default=1),
-        members=basis.n_members,
-        scale=scale_names(plan)[picked],
-    )
-    return Ensemble(
-        plan=found,
-        outputs=(first["O"][picked], *(stage["O"] for stage in layers[1:])),
-        centres=first["centres"],
-        means=tuple(stage["means"] for stage in layers[1:-1]),
-        deviations=tuple(stage["deviations"] for stage in layers[1:-1]),
-        shift=basis.shift,
-        scale=basis.scale / scales[picked],
-        target_shift=basis.target_shift,
-        target_scale=basis.target_scale,
-        slope=float(progress.stages[-1]["slope"][0]),
-    )
-
-
-def _picked(progress: Progress, layer: int) -> int:
-    """Return the number of the scale that was picked, among those of a layer.
-
-    Before that, it is the better one so far.
-    """
-    if layer > 0:
-        return 0
-    for stage in progress.stages[:2]:
-        if "picked" in stage:
-            return int(stage["picked"][0])
-    return choose(progress.stages[0]["validation"][:, 0])
-
-
 def _pick(tried: Sequence[_Tried]) -> Array:
     return np.array([float(choose(np.array([one.error for one in tried])))])
-
-
-def _width(O: Array) -> int:
-    Q, n = O.shape[-2:]
-    return int(n) - CONSTANT - 2 * int(Q)
-
-
-def _width_of(stage: Stage) -> int:
-    return _width(stage["O"])
-
-
-def _steps_of(stage: Stage) -> list[int]:
-    """Return the widths by which a layer has grown to its own.
-
-    Units that are made in other steps may be rounded in another way.
-    """
-    tried = set(stage["tries"][:, 1].astype(int).tolist())
-    return sorted(width for width in tried if width <= _width_of(stage))
-
-
-def _widths_of(progress: Progress) -> list[int]:
-    return [_width_of(stage) for stage in hidden_stages(progress)[1:]]
-
-
-def check_stages(plan: Plan, progress: Progress) -> None:
-    """Refuse stages that no training with this plan has, with a ValueError."""
-    layers, Q = hidden_stages(progress), plan.n_outputs
-    if not layers or "centres" not in layers[0]:
-        raise ValueError("it has no first layer")
-    if len(layers) > plan.most_layers + 1 or len(progress.stages) > len(layers) + 1:
-        raise ValueError(f"it has {len(layers)} layers")
-    K = len(layers[0]["centres"])
-    for stage in layers:
-        if stage["O"].shape[-3:-1] != (K, Q):
-            raise ValueError("its matrices are not those of the plan")
-    check_score_stage(plan, progress.stages[-1])
-
-
-def largest_found(plan: Plan, n_nodes: int) -> int:
-    """Return how many numbers the largest letter of a training can have.
-
-    It is a layer's sums for two scales, or all that was agreed on, of which nodes
-    compare the lowest and the highest numbers.
-    """
-    Q, P, K = plan.n_outputs, plan.n_features, plan.most_members
-    n = n_features_of(1, P, Q, plan.most_width)
-    n_linear = n_features_of(0, P, Q, 0)
-    sums = max(2 * K * message_size(Q, 0, n), (K + 1) * message_size(Q, 0, n_linear))
-    per_layer = K * (Q * n + 2 * n + 8)
-    stages = 2 * K * Q * n_linear + (plan.most_layers + 1) * per_layer + 3 * P + 6 * Q
-    stages += most_score_numbers(plan, n_nodes)
-    return max(sums, 2 * stages) + 4 * TALLY
