@@ -106,7 +106,9 @@ def test_a_single_real_output_is_never_correct(weights):
     scores, T = np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 4.0, 3.5]])
     w = np.ones(3) if weights is None else weights
     expected = [np.sum((T - scores) ** 2 * w), np.sum(T**2 * w), 0, w.sum()]
-    assert _tally(scores, T, weights).tolist() == pytest.approx(expected, rel=1e-14)
+    assert _tally(scores, T, weights, weights).tolist() == pytest.approx(
+        expected, rel=1e-14
+    )
 
 
 def test_threads_give_the_same_bits_every_time():

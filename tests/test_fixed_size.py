@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dssfn import Plan, Shard, build_topology, simulate
+from dssfn import Plan, Shard, SSFNRegressor, build_topology, simulate
 from dssfn.fixed_size import check_stages, network_of, train_fixed
 from dssfn.programs import Agreed
+from dssfn.scoring import measure_for
 from dssfn.shard import Pooled, one_hot
 from tests.support.trainings import ALONE, relative
 
@@ -128,3 +129,13 @@ def test_predictions_come_in_the_unit_of_the_targets_after_every_layer():
         cost = np.sum(((NUMBERS - scores) / scale) ** 2)
         assert record.cost == pytest.approx(cost, rel=1e-8)
         assert record.train_accuracy == 0
+
+
+def test_targets_far_from_zero_have_an_r2():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = 1e7 + X @ [1.0, 2.0, 3.0]
+    model = SSFNRegressor(n_layers=1, width=20, random_state=0).fit(X, y)
+    measure = measure_for(model.network_)
+    scores = measure.scores(measure.sums(model.predict(X)[None], y[None], None))
+    assert scores.r2 == pytest.approx(model.score(X, y), abs=1e-6)

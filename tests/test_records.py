@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dssfn.records import Tried, decibel, record_of, share
+from dssfn.records import Tried, decibel, record_of, share, warning_about
 
 positive = st.floats(1e-300, 1e300)
 
@@ -52,3 +52,32 @@ def test_a_record_has_the_sums_and_what_was_found():
     assert record.train_accuracy == 0.75
     assert (record.width, record.ridge, record.tried) == (100, None, tried)
     assert record.validation_error_db is None
+
+
+def test_small_weights_are_weights():
+    assert share(2e-9, 5e-9) == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ({"train": 1.0, "validation": 0.9}, "but only 90.0%"),
+        ({"train": 1 - 1e-12, "validation": 0.9}, "but only 90.0%"),
+        ({"train": 1.0, "validation": 0.995}, ""),
+        ({"train": 0.99, "validation": 0.9}, ""),
+        ({"train": 1.0, "validation": None}, ""),
+        ({"train": 0.5, "validation": 0.5, "layer": 0, "ridge": None}, "same for"),
+        ({"train": 0.5, "validation": 0.5, "layer": 0, "ridge": 0.1}, ""),
+    ],
+)
+def test_who_reads_a_record_is_warned(found, said):
+    totals = np.array([5.0, 50.0, 100 * found["train"], 100.0])
+    validation = found["validation"]
+    record = record_of(
+        found.get("layer", 2), totals, 1, ridge=found.get("ridge", 0.1),
+        validation_accuracy=validation,
+        validation_error_db=None if validation is None else -3.0,
+    )  # fmt: skip
+    warning = warning_about(record)
+    assert said in warning
+    assert bool(said) is bool(warning)

@@ -204,3 +204,19 @@ def test_figures_survive_being_packed_into_numbers(only):
     again = unpacked(numbers, measure)
     for name in ("n", *measure.figures):
         assert getattr(again, name) == getattr(given, name)
+
+
+def test_an_output_that_does_not_vary_has_no_part_in_r2():
+    rng = np.random.default_rng(0)
+    T = np.vstack([rng.normal(size=50), np.full(50, 3.0)])
+    predicted = T + 0.1 * rng.normal(size=T.shape)
+    measure = TargetMeasure(T.mean(axis=1), np.ones(2))
+    scores = measure.scores(measure.sums(predicted, T, None))
+    assert scores.r2 == pytest.approx(metrics.r2_score(T[0], predicted[0]))
+
+
+def test_samples_of_small_weight_are_samples():
+    P, truth, weights = predictions(2, 50)
+    scores = scored(P, truth, 1e-9 * weights)
+    assert scores.n == pytest.approx(1e-9 * weights.sum())
+    assert scores.accuracy == pytest.approx(scored(P, truth, weights).accuracy)

@@ -61,7 +61,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     folds : {"rows", "nodes"}
         What a member leaves out: samples by a hash of their content, or whole nodes.
     size : {"auto", "ssfn"}
-        "ssfn" grows one network by its training error, as SSFN does.
+        "ssfn" grows one network by its training error, as SSFN does, up to `n_layers`
+        and `width`, if they are given.
     class_weight : "balanced", tuple of float, optional
         Weight of the samples of each class; "balanced" makes all classes count alike.
     publish_scores : bool
@@ -197,6 +198,13 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
                 "`size`: ssfn grows one network, so `members` must be left out, got "
                 f"{self.members}."
             )
+        if self.size == "ssfn":
+            self._check_validated("`size`: ssfn leaves no samples out to validate on")
+        if self.scale != AUTO and not self.standardize:
+            raise PlanError(
+                f"`scale` = {self.scale!r} says how inputs are standardised; leave it "
+                "out with `standardize` = false."
+            )
         if self.solver not in (AUTO, "gram"):
             raise PlanError(
                 f"`solver`: {self.solver} solves layers of a fixed size; a network "
@@ -223,12 +231,25 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
                 'leaves no samples out to find it by, got "auto". Give more members, a '
                 'number, or `size = "ssfn"`.'
             )
-        for name, only in (("ridge", AUTO), ("folds", "rows")):
+        if self.ridge != AUTO:
+            raise PlanError(
+                f"`ridge` = {self.ridge!r} needs `members` of at least 2: one network "
+                "of fixed size has none."
+            )
+        if self.scale not in (AUTO, "columns"):
+            raise PlanError(
+                f"`scale` = {self.scale!r} needs `members` of at least 2: one network "
+                "of fixed size divides every column by its own deviation."
+            )
+        self._check_validated("one network of fixed size leaves no samples out")
+
+    def _check_validated(self, why: str) -> None:
+        """Refuse settings about samples that members leave out."""
+        for name, only in (("folds", "rows"), ("publish_scores", False)):
             if getattr(self, name) != only:
                 raise PlanError(
                     f"`{name}` = {getattr(self, name)!r} needs `members` of at least "
-                    "2: one network of fixed size has no ridge and leaves no samples "
-                    "out."
+                    f"2; {why}."
                 )
 
     def _check_class_weight(self) -> None:

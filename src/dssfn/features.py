@@ -134,7 +134,8 @@ class Features:
                 Y = grow(plan, layer, scores, Y)
             if sums:
                 sums[lane].add(Y, T, weights)
-            return _tally(scores, T, weights), Rows(Y, T, weights)
+            counted = self._targets.counted(T, weights) if self._targets else weights
+            return _tally(scores, T, weights, counted), Rows(Y, T, weights)
 
         tally = np.zeros(4)
         for k, (part, rows) in enumerate(self._each(step)):
@@ -313,14 +314,16 @@ def _column(plan: Plan) -> int:
     return 8 * (3 * plan.inputs_of(0) + 2 * plan.n_units + 4 * plan.n_outputs)
 
 
-def _tally(scores: Array, T: Array, weights: Array | None) -> Array:
+def _tally(
+    scores: Array, T: Array, weights: Array | None, counted: Array | None
+) -> Array:
     errors, targets = weighted(T - scores, T, weights)
     costs = [squared_norm(errors), squared_norm(targets)]
     is_correct = scores.argmax(axis=0) == T.argmax(axis=0)
     if len(T) == 1:  # a real number to be predicted: the only one is always the largest
         is_correct[:] = False
-    if weights is None:
+    if counted is None:
         counts = [np.count_nonzero(is_correct), T.shape[1]]
     else:
-        counts = [weights[is_correct].sum(), weights.sum()]
+        counts = [counted[is_correct].sum(), counted.sum()]
     return np.array([*costs, *counts], dtype=float)

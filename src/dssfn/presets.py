@@ -70,6 +70,16 @@ def resolve(preset: str, given: Mapping[str, Any]) -> dict[str, Any]:
                 f"`{name}` must be a number with the preset {preset}, whose network is "
                 f'of fixed size, got "auto". Leave it out for {preset_values[name]}.'
             )
+    if preset_values["members"] == 1 and given.get("members") not in (None, 1):
+        raise PlanError(
+            f"`members` must be 1 with the preset {preset}, got {given['members']}. "
+            "Leave it or the preset out."
+        )
+    if preset_values["members"] == 1 and given.get("size") not in (None, AUTO):
+        raise PlanError(
+            f"`size` = {given['size']!r} finds a size, but that of the preset {preset} "
+            "is fixed. Leave one of them out."
+        )
     if given.get("solver") not in (None, "auto", preset_values["solver"]):
         preset_values["consensus"] = "auto"  # the preset's is meant for its own solver
     left_open = {

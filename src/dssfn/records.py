@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from dssfn._typing import Array
 
 NOISE = 1e-6  # of a count that was found by gossip
+OVERFITTED = 0.01  # of accuracy, lost on samples that were not trained on
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class LayerRecord:
         10 log10(cost / sum_m ||T_m||_F^2).
     train_accuracy : float
         Share of the training samples whose largest output is the right one; zero for a
-        regression.
+        regression. Weights of classes do not count here, those of samples do.
     iterations : int
         Averagings that solving the layer took.
     width, ridge : optional
@@ -58,6 +59,9 @@ class LayerRecord:
         no accuracy.
     tried : tuple of Tried
         What was tried in this layer, if there was a choice of scale or width.
+    unvalidated, unaware : int
+        Of layer 0: members that left no sample out, since no sample is in their fold,
+        and members that were trained on no sample of some class.
     """
 
     layer: int
@@ -71,6 +75,8 @@ class LayerRecord:
     validation_error_db: float | None = None
     validation_accuracy: float | None = None
     tried: tuple[Tried, ...] = ()
+    unvalidated: int = 0
+    unaware: int = 0
 
 
 def record_of(layer: int, totals: Array, iterations: int, **found: Any) -> LayerRecord:
@@ -107,6 +113,59 @@ def decibel(cost: float, of: float) -> float:
     return 10 * math.log10(min(max(ratio, smallest), sys.float_info.max))
 
 
+class Described(Protocol):
+    """What a layer must tell to be warned of."""
+
+    @property
+    def layer(self) -> int:
+        """Its number."""
+
+    @property
+    def ridge(self) -> float | None:
+        """The ridge, if there is one."""
+
+    @property
+    def train_accuracy(self) -> float:
+        """Accuracy on training samples."""
+
+    @property
+    def validation_accuracy(self) -> float | None:
+        """Accuracy on samples that were left out."""
+
+    @property
+    def validation_error_db(self) -> float | None:
+        """Error on samples that were left out."""
+
+    @property
+    def unvalidated(self) -> int:
+        """Members that left no sample out."""
+
+
+def warning_about(kept: Described) -> str:
+    """Return what users should know of a model whose last layer is this one.
+
+    Its training accuracy may promise too much, or it may have learned nothing.
+    """
+    is_found = kept.validation_error_db is not None or kept.unvalidated > 0
+    if is_found and kept.layer == 0 and kept.ridge is None:
+        return (
+            "The model predicts the same for every sample: nothing that was tried is "
+            "better on samples that were left out. If many samples are equal, note "
+            "that equal ones are left out together; `members = 1` with numbers for "
+            "`n_layers` and `width` leaves none out."
+        )
+    validation = kept.validation_accuracy
+    if validation is None or kept.train_accuracy < 1 - NOISE:
+        return ""
+    if validation < 1 - OVERFITTED:
+        return (
+            f"All training samples are classified correctly, but only {validation:.1%} "
+            "of those that a member was not trained on. Expect the latter of new "
+            "samples. More samples may help, or fewer features."
+        )
+    return ""
+
+
 def share(part: float, whole: float) -> float:
     """Return part / whole of two counts, which may be sums of weights.
 
@@ -116,6 +175,7 @@ def share(part: float, whole: float) -> float:
     (0.25, True)
     """
     counts = part, whole
-    if all(abs(count - round(count)) <= NOISE * max(count, 1.0) for count in counts):
+    is_whole = (abs(one - round(one)) <= NOISE * max(one, 1.0) for one in counts)
+    if round(whole) > 0 and all(is_whole):
         part, whole = map(round, counts)
     return float(min(max(part / whole, 0.0), 1.0)) if whole > 0 else 0.0

@@ -61,6 +61,7 @@ class Layer(_Part, frozen=True, kw_only=True):
     rounds, bytes_total : int, optional
         Traffic of the layer over all links; a node does not know it.
     width, ridge, afresh, validation_error_db, validation_accuracy, tried : optional
+    unvalidated, unaware : int
         The choices of a network that finds its own size, and what they are based on;
         see `LayerRecord`.
     """
@@ -79,6 +80,8 @@ class Layer(_Part, frozen=True, kw_only=True):
     validation_error_db: float | None = None
     validation_accuracy: Share | None = None
     tried: tuple[Tried, ...] = ()
+    unvalidated: Count = 0
+    unaware: Count = 0
 
 
 class Sent(_Part, frozen=True, kw_only=True):

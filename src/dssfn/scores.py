@@ -29,6 +29,7 @@ NO_POSITIVE = "no sample is of the second class"
 NO_NEGATIVE = "no sample is of the first class"
 TOO_MANY = f"more than {MOST_RANKED} probabilities would have to be kept"
 ONE_TARGET = "all targets are equal"
+RANKS_NOT_AGREED = "it needs the order of all samples, which no node may know"
 
 
 class Bin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -235,6 +236,8 @@ def _bin(n: float, confidence: float, right: float) -> Bin:
 def _whole(count: float) -> int | float:
     """Return a count that is whole, but for rounding, as such."""
     nearest = round(count)
+    if nearest == 0 < count:  # a small weight, not none
+        return count
     return nearest if abs(count - nearest) <= NOISE * max(count, 1.0) else count
 
 
@@ -275,20 +278,26 @@ class TargetMeasure:
         return np.concatenate([[weights.sum()], *(one @ weights for one in powers)])
 
     def scores(self, sums: Array) -> Scores:
-        """Return the figures that follow from sums."""
+        """Return the figures that follow from sums.
+
+        R2 is the mean over those outputs whose targets are not all equal.
+        """
         n = float(sums[0])
         if not n > 0:
             return Scores(n=0, missing=dict.fromkeys(self.figures, EMPTY))
         squares, absolute, mean, spread = sums[1:].reshape(4, -1) / n
         variance = spread - mean**2
         # Rounding leaves about this much of the squares of equal targets.
-        varies = bool((variance > 1e-12 * np.maximum(spread, 1e-300)).all())
+        varies = variance > 1e-12 * np.maximum(spread, 1e-300)
+        known = bool(varies.any())
         return Scores(
             n=_whole(n),
-            r2=float(np.mean(1 - squares / variance)) if varies else None,
+            r2=float(np.mean(1 - squares[varies] / variance[varies]))
+            if known
+            else None,
             mae=float(np.mean(self.scale * absolute)),
             rmse=float(np.mean(self.scale * np.sqrt(squares))),
-            missing={} if varies else {"r2": ONE_TARGET},
+            missing={} if known else {"r2": ONE_TARGET},
         )
 
 

@@ -18,10 +18,9 @@ from dssfn.training import Model
 
 def measure_for(network: Model) -> Measure:
     """Return how the predictions of a model are measured."""
-    plan = network.plan
-    if isinstance(network, Ensemble):
-        return measure_of(plan, network.target_shift, network.target_scale)
-    return measure_of(plan, np.zeros(plan.n_outputs), np.ones(plan.n_outputs))
+    Q = network.plan.n_outputs
+    shift, scale = network.target_shift, network.target_scale
+    return measure_of(network.plan, np.resize(shift, Q), np.resize(scale, Q))
 
 
 def leaves_out(network: Model) -> bool:

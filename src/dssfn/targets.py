@@ -80,6 +80,18 @@ class Targets:
             T = (T - self.shift[:, None]) / self.scale[:, None]
         return Rows(X, T, weights)
 
+    def counted(self, T: Array, weights: Array | None) -> Array | None:
+        """Return weights as they came: a share of samples counts no class more.
+
+        Parameters
+        ----------
+        T, weights : arrays
+            Targets and weights that were `applied`.
+        """
+        if weights is None or (self.class_factors == 1.0).all():
+            return weights
+        return weights / (self.class_factors @ T)
+
 
 def _class_factors(plan: Plan, shares: Array) -> Array:
     """Return the factors of the plan; `shares` are the classes' shares of samples."""

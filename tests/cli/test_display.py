@@ -35,7 +35,7 @@ def test_the_summary_is_about_the_layer_that_is_kept(capsys):
 
 
 def test_a_complete_fit_is_warned_of(capsys):
-    assert "trust the validation accuracy" in shown(found_result(), capsys)
+    assert "correctly, but only" in shown(found_result(), capsys)
 
 
 def test_choices_that_differ_from_those_of_one_machine_are_told(capsys):

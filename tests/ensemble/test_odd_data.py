@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from dssfn.config import Plan
+from dssfn.ensemble.folds import folds_of
 from dssfn.errors import DataError, NumericalError, PlanError
+from dssfn.records import warning_about
 from dssfn.shard import Shard, one_hot
 from dssfn.simulator import simulate
 from dssfn.topology import build_topology
@@ -87,7 +89,9 @@ def test_odd_data_give_a_model_that_all_nodes_share(name, settings):
     for record in found.history:
         assert np.isfinite(record.train_error_db)
         assert model.plan.is_regression or 0 <= record.train_accuracy <= 1
-        if model.n_members > 1:
+        if found.history[0].unvalidated == model.n_members:
+            assert record.validation_error_db is record.validation_accuracy is None
+        elif model.n_members > 1:
             assert np.isfinite(record.validation_error_db)
             is_share = 0 <= (record.validation_accuracy or 0) <= 1
             assert model.plan.is_regression or is_share
@@ -183,6 +187,11 @@ CONTRADICTIONS = [
     ({"precision": "float32"}, "needs float64, got float32. Leave it out"),
     ({"n_layers": 2, "width": 5, "ridge": 0.1}, "`ridge` = 0.1 needs `members`"),
     ({"n_layers": 2, "width": 5, "folds": "nodes"}, "`folds` = 'nodes' needs"),
+    ({"n_layers": 2, "width": 5, "scale": "common"}, "`scale` = 'common' needs"),
+    ({"n_layers": 2, "width": 5, "publish_scores": True}, "`publish_scores` = True"),
+    ({"size": "ssfn", "publish_scores": True}, "2; `size`: ssfn leaves no samples"),
+    ({"size": "ssfn", "folds": "nodes"}, "2; `size`: ssfn leaves no samples"),
+    ({"scale": "common", "standardize": False}, "leave it out with `standardize`"),
     ({"ridge": -1.0}, "`ridge` must be a positive number"),
     ({"ridge": float("inf")}, "`ridge` must be a positive number"),
     ({"scale": "rows"}, "scale"),
@@ -201,3 +210,37 @@ CONTRADICTIONS = [
 def test_settings_that_contradict_each_other_are_refused(given, said):
     with pytest.raises(PlanError, match=said):
         Plan(n_features=3, classes=("a", "b"), **given)
+
+
+def test_folds_without_samples_are_told_of():
+    rng = np.random.default_rng(0)
+    X, T, _ = draw(rng, J=20)
+    found = simulate([Shard(X, T)], plan_of(X, T, members=20, width=5), ALONE)
+    folds = np.bincount(folds_of(X, 20, seed=0), minlength=20)
+    assert found.history[0].unvalidated == np.count_nonzero(folds == 0) > 0
+    assert all(record.unvalidated == 0 for record in found.history[1:])
+
+
+def test_members_that_never_see_a_class_are_told_of():
+    rng = np.random.default_rng(0)
+    X, T, _ = draw(rng, Q=3, J=60)
+    T[:, T[2] == 1] = np.array([[1.0], [0.0], [0.0]])
+    T[:, 0] = [0, 0, 1]  # the only sample of its class
+    found = simulate([Shard(X, T)], plan_of(X, T, members=5, width=5), ALONE)
+    assert found.history[0].unaware == 1
+    X, T, _ = draw(rng, Q=0, J=60)
+    found = simulate([Shard(X, T)], plan_of(X, T, members=5, width=5), ALONE)
+    assert found.history[0].unaware == 0
+
+
+def test_samples_that_no_member_leaves_out_validate_nothing():
+    X = np.repeat([[1.0], [2.0]], 40, axis=1)
+    T = np.tile(np.eye(2), 20)
+    for seed in range(20):  # until the fold of all samples is nobody's
+        plan = plan_of(X, T, members=2, width=5, seed=seed)
+        found = simulate([Shard(X, T)], plan, ALONE)
+        if found.history[0].unvalidated == 2:
+            break
+    record = found.history[found.networks[0].plan.n_layers]
+    assert record.validation_error_db is record.validation_accuracy is None
+    assert "same for every sample" in warning_about(record)

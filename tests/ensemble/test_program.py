@@ -47,7 +47,7 @@ plans = st.fixed_dictionaries(
         "standardize": st.booleans(),
         "ridge": st.sampled_from(["auto", "auto", 0.1]),
     }
-)
+).filter(lambda plan: plan["standardize"] or plan["scale"] == "auto")
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -117,6 +117,7 @@ def test_few_different_samples_validate_alike_however_they_are_split(
     shards = split(X, T, weights, rng.integers(M, size=X.shape[1]))
     together = simulate([Shard(X, T, weights)], plan, ALONE)
     apart = simulate(shards, plan, build_topology("path", len(shards)))
+    assume(together.history[0].unvalidated < plan.members)
     lowest = [min(errors(s)) for s in (together, apart)]
     if max(lowest) > -100:  # not zero but for rounding
         assert lowest[0] == pytest.approx(lowest[1], abs=1e-4)
@@ -128,6 +129,7 @@ def test_the_validation_error_never_rises_with_depth(seed, size, plan):
     X, T, weights = draw(np.random.default_rng(seed), **size)
     plan = plan_of(X, T, seed=seed, **plan | {"ridge": "auto"})
     simulation = simulate([Shard(X, T, weights)], plan, ALONE)
+    assume(simulation.history[0].unvalidated < plan.members)
     found = errors(simulation)
     # An infinite ridge gives the layer before, but for the rounding of its mean.
     assert (np.diff(found)[found[1:] > -200] <= 1e-9).all(), found

@@ -117,7 +117,6 @@ def test_who_learns_samples_by_heart_is_warned(estimator):
     "model",
     [
         SSFNClassifier(random_state=0),
-        SSFNClassifier(**BY_HEART),
         SSFNClassifier(size="ssfn", width=100, random_state=0),
         SSFNClassifier(n_layers=2, width=300, random_state=0),
         DSSFNClassifier(random_state=0),

@@ -152,3 +152,28 @@ def test_class_weights_that_cannot_be_used_are_refused(given, said):
     X, y = load_iris(return_X_y=True)
     with pytest.raises(PlanError, match=said):
         SSFNClassifier(**FIXED, class_weight=given).fit(X, y)
+
+
+@BOTH
+def test_the_accuracy_of_a_training_counts_samples_whatever_their_classes_weigh(
+    settings,
+):
+    X, y = load_breast_cancer(return_X_y=True)
+    few = np.r_[np.flatnonzero(y == 0)[:20], np.flatnonzero(y == 1)]
+    X, y = X[few, :3], y[few]
+    model = SSFNClassifier(class_weight="balanced", **settings).fit(X, y)
+    said = model.history_[model.n_layers_]
+    assert said.train_accuracy == model.score(X, y)
+    assert isinstance(said.train_accuracy, float)
+    if settings is FOUND:
+        scores = model.network_.validation_scores(np.ascontiguousarray(X.T))
+        known = np.isfinite(scores[0])
+        right = (scores.argmax(axis=0) == y)[known]
+        assert said.validation_accuracy == right.mean()
+
+
+def test_results_of_weighted_classes_can_be_written():
+    X, y = load_iris(return_X_y=True)
+    model = SSFNClassifier(class_weight={0: 0.3}, **FOUND).fit(X, y)
+    for record in model.history_:
+        assert type(record.validation_accuracy) is float  # numpy's cannot be written

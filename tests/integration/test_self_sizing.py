@@ -99,8 +99,12 @@ def test_every_graph_and_split_finds_the_model_of_one_machine(partition):
 @pytest.mark.grpc
 @pytest.mark.parametrize(
     "settings",
-    [{"width": 20, "members": 2}, {"width": 10, "folds": "nodes"}],
-    ids=["members", "whole nodes left out"],
+    [
+        {"width": 20, "members": 2},
+        {"width": 10, "folds": "nodes"},
+        {"width": 10, "members": 2, "class_weight": "balanced"},
+    ],
+    ids=["members", "whole nodes left out", "balanced"],
 )
 def test_three_real_nodes_write_the_file_of_the_simulator(settings, tmp_path):
     lab = Lab(tmp_path, 3, deadline=20.0, kind="path", n_layers="auto", **settings)

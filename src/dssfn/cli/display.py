@@ -148,7 +148,7 @@ def show_summary(result: Result) -> None:
             ("time", f"{result.seconds.total:.1f} s"),
         ]
     )
-    if warning := found.overfitting(result):
+    if warning := found.warning(result):
         screen.print()
         screen.print(warning)
 

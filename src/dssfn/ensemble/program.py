@@ -31,6 +31,7 @@ from dssfn.ensemble.model import Ensemble
 from dssfn.ensemble.ridge import message_size
 from dssfn.ensemble.solve import (
     Solved,
+    gaps_of,
     moments_of,
     solve_hidden,
     solve_linear,
@@ -119,6 +120,7 @@ def _tracks(
             basis.scale / factors,
             n_members=K,
             fold_of=fold_rule(plan.replace(members=K), node),
+            counted=basis.targets.counted,
             keep=_fits(plan, K, samples.n_samples, memory),
             n_threads=n_threads,
         )
@@ -214,6 +216,7 @@ class _Growth:
         mean, before = yield from self._average(0, request, self._rider())
         *_, last = scales = scales_of(plan, self.basis)
         factors = tuple(tuple((one / last).tolist()) for one in scales)
+        gaps = self._gaps(mean, (Q, n))
         arguments = (mean, K, (Q, n), factors, self.rules.pulls(0))
         solved = yield Agreed(solve_linear, arguments)
         tried = yield from self._judge(0, self.tracks, solved, before)
@@ -221,11 +224,20 @@ class _Growth:
             **self.basis.stage(),
             "O": np.stack([np.stack(one.outputs) for one in tried]),
             "centres": solved[0].levels(),
+            "gaps": np.array(gaps, dtype=float),
             "validation": np.stack([self._validation(one) for one in tried]),
         }
         if self.rules.most_layers == 0:
             stage["picked"] = _pick(tried)
         self._finish(0, stage)
+
+    def _gaps(self, mean: Array, shape: tuple[int, int]) -> tuple[int, int]:
+        """Return what the folds of the members lack; one member has none."""
+        K = self.basis.n_members
+        if K == 1:
+            return 0, 0
+        has_classes = not self.plan.is_regression
+        return gaps_of(mean, K, shape, has_classes=has_classes)
 
     def _hidden_layer(self, layer: int) -> Program[None]:
         """Solve a hidden layer, and find its width if that is open."""
@@ -412,15 +424,18 @@ class _Growth:
         error, correct, choice = stage["validation"][number].tolist()
         ridge, afresh = self.rules.pulls(layer)[int(choice)]
         is_one = self.basis.n_members == 1
-        has_classes = not (is_one or self.plan.is_regression)
+        is_validated = validated > 0 and not is_one
+        has_accuracy = is_validated and not self.plan.is_regression
         found = {
             "width": width_of(stage["O"]) if layer else None,
             "ridge": ridge if np.isfinite(ridge) else None,
             "afresh": afresh,
-            "validation_error_db": None if is_one else decibel(error, of_zero),
-            "validation_accuracy": share(correct, validated) if has_classes else None,
+            "validation_error_db": decibel(error, of_zero) if is_validated else None,
+            "validation_accuracy": share(correct, validated) if has_accuracy else None,
             "tried": self._tried(stage, float(totals[1]) if is_one else of_zero),
         }
+        if layer == 0:
+            found["unvalidated"], found["unaware"] = map(int, stage["gaps"])
         n_averagings = self.progress.iterations[layer]
         self.on_layer(record_of(layer, totals[:4], n_averagings, **found))
 

@@ -82,6 +82,27 @@ def solve_linear(
     return tuple(found)
 
 
+def gaps_of(
+    mean: Array, n_members: int, shape: tuple[int, int], *, has_classes: bool
+) -> tuple[int, int]:
+    """Return how many members leave no sample out, and how many miss a class.
+
+    Parameters are those of `solve_linear`, and whether the targets are classes.
+    """
+    Q, n = shape
+    parts = mean.reshape(n_members + 1, -1)
+    folds = [Sums.from_message(part, Q, 0, n) for part in parts]
+    unvalidated = sum(fold.weight <= 0 for fold in folds[:n_members])
+    if not has_classes:
+        return unvalidated, 0
+    # The targets by the constant: the weight of each class.
+    weights = np.stack([fold.C[:, 0] for fold in folds])
+    total = weights.sum(axis=0)
+    trained = total - weights[:n_members]
+    misses = (total > 0) & (trained <= SUMMATION_ERROR * total)
+    return unvalidated, int(np.count_nonzero(misses.any(axis=1)))
+
+
 def solve_hidden(
     mean: Array,
     n_members: int,

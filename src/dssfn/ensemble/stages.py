@@ -61,7 +61,7 @@ def ensemble_of(plan: Plan, progress: Progress) -> Ensemble:
         n_layers=depth,
         width=max((width_of(stage["O"]) for stage in layers[1:]), default=1),
         members=basis.n_members,
-        scale=scale_names(plan)[picked],
+        scale=scale_names(plan)[picked] if plan.standardize else plan.scale,
     )
     return Ensemble(
         plan=found,

@@ -34,6 +34,7 @@ from dssfn.problem import pack
 from dssfn.shard import Samples
 
 Result = TypeVar("Result")
+Counted = Callable[[Array, Array | None], Array | None]
 
 CHUNK = 1024  # columns: enough for dense products, few enough for the cache
 TALLY = 6  # numbers that describe the scores of a layer
@@ -49,6 +50,8 @@ class _Chunk:
         Targets.
     weights : array of shape (c,), optional
         Weights of the samples.
+    counted : array of shape (c,), optional
+        The same without those of the classes: what a sample counts in an accuracy.
     folds : array of shape (c,)
         The member that does not train on a sample but validates on it.
     scores : list of arrays of shape (Q, c)
@@ -61,6 +64,7 @@ class _Chunk:
 
     T: Array
     weights: Array | None
+    counted: Array | None
     folds: Folds
     scores: list[Array]
     inputs: list[Array]
@@ -88,6 +92,8 @@ class Track:
         The number of members, K.
     fold_of : callable
         Returns the folds of samples X (P, c).
+    counted : callable
+        Returns weights without those of the classes, for targets T (Q, c) and weights.
     keep : bool
         Whether chunks are kept in memory.
     n_threads : int
@@ -103,13 +109,14 @@ class Track:
         *,
         n_members: int,
         fold_of: Callable[[Array], Folds],
+        counted: Counted = lambda T, weights: weights,
         keep: bool = True,
         n_threads: int = 1,
     ) -> None:
         self._samples, self._plan = samples, plan
         self._shift, self._scale = shift, scale
         self._members = range(n_members)
-        self._fold_of = fold_of
+        self._fold_of, self._counted = fold_of, counted
         self._kept: list[_Chunk] | None = None
         self._keep = keep
         self._done: list[Callable[[_Chunk], None]] = []  # what was done to every chunk
@@ -168,12 +175,15 @@ class Track:
             def judge(k: int, chunk: _Chunk = chunk) -> Array:
                 rows = chunk.validates(k)
                 F, T = chunk.features[k][:, rows], chunk.T[:, rows]
-                weights = None if chunk.weights is None else chunk.weights[rows]
+                weights, counted = (
+                    _some(chunk.weights, rows),
+                    _some(chunk.counted, rows),
+                )
                 n_pulls, Q, n = paths[k].shape
                 steps = paths[k].reshape(n_pulls * Q, n) @ F
                 S = chunk.scores[k][:, rows]
                 scores = steps.reshape(n_pulls, *S.shape) + S
-                return np.array([_judged(S, T, weights) for S in scores])
+                return np.array([_judged(S, T, weights, counted) for S in scores])
 
             total += sum(self._each(judge))
         return total
@@ -265,8 +275,7 @@ class Track:
         """Yield scores of validation samples at the best layer, targets and weights."""
         for S, chunk in zip(self._best, self._chunks(), strict=True):
             rows = np.flatnonzero(chunk.folds < len(self._members))
-            weights = None if chunk.weights is None else chunk.weights[rows]
-            yield S, chunk.T[:, rows], weights
+            yield S, chunk.T[:, rows], _some(chunk.weights, rows)
 
     def _each(self, work: Callable[[int], Result]) -> list[Result]:
         if self._pool is None:
@@ -300,6 +309,7 @@ class Track:
             yield _Chunk(
                 T=T,
                 weights=weights,
+                counted=self._counted(T, weights),
                 folds=self._fold_of(X),
                 scores=[np.zeros((Q, X.shape[1]))] * len(members),
                 inputs=[],
@@ -324,7 +334,7 @@ class _Sums:
             return
         if len(rows) < F.shape[1]:
             F, D = F[:, rows], D[:, rows]
-            weights = None if weights is None else weights[rows]
+            weights = _some(weights, rows)
         if weights is not None:
             roots = np.sqrt(weights)
             F, D = F * roots, D * roots
@@ -339,12 +349,18 @@ class _Sums:
         np.concatenate(parts, out=into)
 
 
-def _judged(S: Array, T: Array, weights: Array | None) -> tuple[float, float]:
+def _some(weights: Array | None, rows: NDArray[np.intp]) -> Array | None:
+    return None if weights is None else weights[rows]
+
+
+def _judged(
+    S: Array, T: Array, weights: Array | None, counted: Array | None
+) -> tuple[float, float]:
     """Return the squared error and the correct answers."""
     D, right = T - S, _is_right(S, T)
-    if weights is None:
-        return squared_norm(D), float(np.count_nonzero(right))
-    return float((D**2).sum(axis=0) @ weights), float(right @ weights)
+    error = squared_norm(D) if weights is None else (D**2).sum(axis=0) @ weights
+    correct = np.count_nonzero(right) if counted is None else right @ counted
+    return float(error), float(correct)
 
 
 def _is_right(S: Array, T: Array) -> NDArray[np.bool_]:
@@ -358,12 +374,14 @@ def _is_right(S: Array, T: Array) -> NDArray[np.bool_]:
 def _tally(chunk: _Chunk) -> Array:
     S = np.mean(chunk.scores, axis=0)
     T, weights = chunk.T, chunk.weights
-    cost, correct = _judged(S, T, weights)
-    w = np.ones(T.shape[1]) if weights is None else weights
+    cost, correct = _judged(S, T, weights, chunk.counted)
+    ones = np.ones(T.shape[1])
+    w = ones if weights is None else weights
+    n = ones if chunk.counted is None else chunk.counted
     squares = (T**2).sum(axis=0)
-    left_out = w * (chunk.folds < len(chunk.scores))
-    sums = squares @ w, correct, w.sum(), squares @ left_out, left_out.sum()
-    return np.array([cost, *sums])
+    left_out = chunk.folds < len(chunk.scores)
+    validated = squares @ (w * left_out), n @ left_out
+    return np.array([cost, squares @ w, correct, n.sum(), *validated])
 
 
 def _validation_scores(chunk: _Chunk) -> Array:

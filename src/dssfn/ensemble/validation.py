@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from dssfn._typing import Array, NodeId
@@ -19,6 +20,7 @@ from dssfn.ensemble.basis import Basis
 from dssfn.ensemble.calibrate import softmax
 from dssfn.progress import Stage
 from dssfn.scores import (
+    RANKS_NOT_AGREED,
     ClassMeasure,
     Measure,
     Scores,
@@ -87,7 +89,7 @@ def score_message(
         if plan.is_regression:
             tally.add(shift + scale * S, shift + scale * T, weights)
         else:
-            given = None if weights is None else weights / (basis.class_factors @ T)
+            given = basis.targets.counted(T, weights)
             tally.add(softmax(S.T, slope).T, T, given)
     published: Array = np.zeros(
         (n_nodes if plan.publish_scores else 0, n_packed(measure))
@@ -112,6 +114,9 @@ def agreed_scores(plan: Plan, stage: Stage, basis: Basis) -> AgreedScores | None
         return None
     measure = _measure(plan, basis)
     total = measure.scores(stage[SUMS])
+    if "auc" in measure.figures:
+        missing = {**total.missing, "auc": RANKS_NOT_AGREED}
+        total = msgspec.structs.replace(total, missing=missing)
     return AgreedScores(
         total, tuple(unpacked(row, measure) for row in stage.get(BY_NODE, ()))
     )

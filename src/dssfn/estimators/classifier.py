@@ -19,9 +19,8 @@ from dssfn.errors import DataError, OverfitWarning, PlanError
 from dssfn.estimators.base import Centralised, Estimator, check_kind, plain, store
 from dssfn.estimators.nodes import Decentralised
 from dssfn.hosting import Simulation
-from dssfn.records import LayerRecord
+from dssfn.records import warning_about
 
-POOR = 0.9  # validation accuracy that nobody expects who sees 100 % in training
 FEW = 100  # samples, of which fewer cannot tell a poor accuracy from bad luck
 
 
@@ -97,7 +96,9 @@ class Classifier(ClassifierMixin, Estimator):  # type: ignore[misc]
 
     def _warn(self, n_samples: int) -> None:
         if n_samples >= FEW:
-            _warn_if_overfit(self.history_[self.n_layers_])
+            text = warning_about(self.history_[self.n_layers_])
+            if text:  # at the line of whoever called `fit`
+                warnings.warn(text, OverfitWarning, stacklevel=4)
 
     def _adopt(self, plan: Plan) -> None:
         check_kind(plan, regression=False)
@@ -117,19 +118,6 @@ def _in_order(given: Mapping[Any, float], classes: list[Any]) -> tuple[float, ..
     weights = [plain(given.get(label, 1.0)) for label in classes]
     # What is no number is left to the plan, which says so.
     return tuple(float(one) if isinstance(one, int) else one for one in weights)
-
-
-def _warn_if_overfit(last: LayerRecord) -> None:
-    validation = last.validation_accuracy
-    if validation is None or last.train_accuracy < 1 or validation >= POOR:
-        return
-    warnings.warn(
-        f"All training samples are classified correctly, but only {validation:.1%} of "
-        "those that a member was not trained on. Expect the latter of new samples. "
-        "More samples may help, or fewer features.",
-        OverfitWarning,
-        stacklevel=5,  # whoever called `fit`
-    )
 
 
 class SSFNClassifier(Centralised, Classifier):

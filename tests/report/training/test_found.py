@@ -69,10 +69,10 @@ def test_a_complete_fit_that_does_not_hold_elsewhere_is_warned_of(
 ):
     result = found_result()
     result["layers"][3] |= {"train_accuracy": train, "validation_accuracy": validation}
-    assert bool(found.overfitting(of(result))) is warns
+    assert bool(found.warning(of(result))) is warns
 
 
 def test_a_network_of_given_size_has_nothing_to_warn_of():
     typed = of(sample_result())
     assert not found.is_validated(typed)
-    assert found.overfitting(typed) == ""
+    assert found.warning(typed) == ""

@@ -142,7 +142,7 @@ def test_a_network_that_found_its_size_shows_how():
     why = "the validation error did not fall in layers 4 and 5; layer 3 is kept"
     assert f"3 hidden layers: {why}" in words
     assert "Validation accuracy" in words
-    assert any("trust the validation accuracy" in one for one in words)
+    assert any("classified correctly, but only" in one for one in words)
     assert "30 (found)" in words
 
 

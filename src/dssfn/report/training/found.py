@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dssfn.config import MOST_LAYERS
+from dssfn.records import warning_about
 from dssfn.report.numbers import count, plural
 from dssfn.results import Result
-
-OVERFITTED = 0.01  # of accuracy, lost on samples that were not trained on
 
 AFRESH = "started afresh: fitted to the targets, not to what the layer before left over"
 
@@ -33,7 +32,17 @@ def members(result: Result) -> str:
     if not is_validated(result):
         return "1, trained on all samples"
     left_out = "nodes" if result.settings.folds == "nodes" else "samples"
-    return f"{result.settings.members}, each validated on {left_out} it left out"
+    first = result.layers[0]
+    gaps = [
+        f"; {n} of them {what}"
+        for n, what in (
+            (first.unvalidated, "on none, because none is in the part they leave out"),
+            (first.unaware, "trained without any sample of some class"),
+        )
+        if n
+    ]
+    said = f"{result.settings.members}, each validated on {left_out} it left out"
+    return said + "".join(gaps)
 
 
 def input_scale(result: Result) -> str:
@@ -82,14 +91,6 @@ def _layers(numbers: Sequence[int]) -> str:
     return f"layers {', '.join(others)} and {last}" if others else f"layer {last}"
 
 
-def overfitting(result: Result) -> str:
-    """Return a warning if the training accuracy promises too much; else nothing."""
-    kept = result.kept
-    if kept is None or kept.validation_accuracy is None or kept.train_accuracy < 1:
-        return ""
-    if kept.train_accuracy - kept.validation_accuracy <= OVERFITTED:
-        return ""
-    return (
-        "The network fits its training samples completely; trust the validation "
-        "accuracy."
-    )
+def warning(result: Result) -> str:
+    """Return what to beware of, such as a training accuracy that promises too much."""
+    return warning_about(result.kept) if result.kept else ""

@@ -37,7 +37,7 @@ def make_page(result: Result, pictures: Pictures) -> str:
         headlines=tables.headlines(result),
         sections=[part(result, pictures) for part in parts],
         version=result.made_by.get("dssfn", ""),
-        warning=found.overfitting(result),
+        warning=found.warning(result),
     )
 
 
