@@ -44,6 +44,10 @@ def compare(
     quick: Annotated[
         bool, typer.Option("--quick", help="A few small sets, one seed.")
     ] = False,
+    seeds: Annotated[
+        int | None,
+        typer.Option(min=1, help="How many seeds, for more or fewer than usual."),
+    ] = None,
     models: Annotated[
         str, typer.Option(help=f"Some models only: {','.join(LABELS)}.")
     ] = "",
@@ -68,7 +72,7 @@ def compare(
     """
     wanted = _checked("PARTS", parts or list(PARTS), list(PARTS))
     chosen = _checked("--models", models.split(",") if models else [], list(LABELS))
-    choice = Choice(quick, cache or cache_dir() / "archives", data_dir)
+    choice = Choice(quick, cache or cache_dir() / "archives", data_dir, seeds)
     file = RowFile(out / ROWS_FILE)
     try:
         run_parts(wanted, chosen, choice, file)

@@ -99,7 +99,8 @@ def summary_table(
         )
         for model in sorted(grid.models, key=lambda model: ranks[model])
     ]
-    note = f"Means over {len(grid.sets)} of the {n_sets} sets."
+    n_seeds = len({row.key["seed"] for row in rows})
+    note = f"Means over {len(grid.sets)} of the {n_sets} sets, {n_seeds} splits each."
     if {SSFN, DSSFN} <= set(grid.models):
         note += " dSSFN is ranked in the place of SSFN, not beside it."
     return Table(caption, ("model", unit, "mean rank", "fit, s"), lines, 1, note)

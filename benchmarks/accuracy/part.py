@@ -28,15 +28,18 @@ class Choice:
         Folder of the archives that were downloaded.
     data_dir : Path, optional
         Folder of the sets that cannot be downloaded, as in `load_dataset`.
+    n_seeds : int, optional
+        How many seeds, each of which divides the samples anew.
     """
 
     quick: bool
     cache: Path
     data_dir: Path | None = None
+    n_seeds: int | None = None
 
     def seeds(self, number: int) -> range:
-        """Return the seeds, of which there are fewer if it must be quick."""
-        return range(1 if self.quick else number)
+        """Return the seeds: this many, unless the user chose another number."""
+        return range(1 if self.quick else self.n_seeds or number)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -161,7 +161,7 @@ PART = Part(
     name=NAME,
     title="Sixteen data sets",
     about="Sets of the KEEL repository, at most 4,000 rows for training and 30 % for "
-    f"testing, {N_SPLITS} random splits. {CLASSIFIERS_ARE}",
+    f"testing, divided at random. {CLASSIFIERS_ARE}",
     tasks=tasks,
     tables=tables,
     claims=claims,
