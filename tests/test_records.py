@@ -63,7 +63,7 @@ def test_small_weights_are_weights():
     [
         ({"train": 1.0, "validation": 0.9}, "but only 90.0%"),
         ({"train": 1 - 1e-12, "validation": 0.9}, "but only 90.0%"),
-        ({"train": 1.0, "validation": 0.995}, ""),
+        ({"train": 1.0, "validation": 0.96}, ""),
         ({"train": 0.99, "validation": 0.9}, ""),
         ({"train": 1.0, "validation": None}, ""),
         ({"train": 0.5, "validation": 0.5, "layer": 0, "ridge": None}, "same for"),

@@ -36,7 +36,7 @@ def test_rows_made_later_stand_with_their_set():
         ("vowel", "centralised", "the paper's settings"),
         ("vowel", "20 nodes", "the paper's settings"),
         ("vowel", "20 nodes", "the paper's settings, inputs scaled"),
-        ("vowel", "20 nodes", "our defaults"),
+        ("vowel", "20 nodes", "the same size, our settings"),
         ("letter", "20 nodes", "the paper's settings"),
     ]
 
