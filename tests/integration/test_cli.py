@@ -163,6 +163,43 @@ def test_numbers_are_evaluated_and_told(numbers):
         other = dssfn("evaluate", model, data, "--target", "a", "--json").stdout
         assert json.loads(other)["r2"] < shown["r2"]
         assert "nowhere" in wrong("evaluate", model, data, "--target", "nowhere")
+    else:
+        error = wrong("evaluate", model, data, "--target", "a")
+        assert "`--target` must be left out" in error
+
+
+def test_numbers_in_an_archive_are_evaluated_though_its_columns_have_no_names(
+    numbers, tmp_path
+):
+    model, data, members = numbers
+    table = pl.read_csv(data).to_numpy()
+    X, T = table[:, :2], table[:, 2:]
+    np.savez(tmp_path / "d.npz", X=X, y=T[:, 0] if T.shape[1] == 1 else T)
+    shown = json.loads(dssfn("evaluate", model, tmp_path / "d.npz", "--json").stdout)
+    error = members.mean(axis=0).T - T
+    expected = {
+        "r2": np.mean(1 - (error**2).mean(axis=0) / T.var(axis=0)),
+        "mae": np.abs(error).mean(),
+    }
+    for name, value in expected.items():
+        np.testing.assert_allclose(shown[name], value, rtol=1e-6)  # of tiny errors
+    np.savez(tmp_path / "short.npz", X=X, y=T[1:])
+    assert "a row for every sample" in wrong("evaluate", model, tmp_path / "short.npz")
+
+
+def test_there_is_no_r2_of_targets_that_are_all_equal(numbers, tmp_path):
+    model, data, _ = numbers
+    table = pl.read_csv(data)
+    equal = [pl.lit(0.1).alias(name) for name in table.columns[2:]]
+    table.with_columns(equal).write_csv(tmp_path / "equal.csv")
+    shown = json.loads(
+        dssfn("evaluate", model, tmp_path / "equal.csv", "--json").stdout
+    )
+    assert shown["r2"] is None
+    assert shown["missing"] == {"r2": "all targets are equal"}
+    assert shown["mae"] > 0
+    told = dssfn("evaluate", model, tmp_path / "equal.csv").stdout
+    assert "not known: all targets are equal" in told
 
 
 def test_info_shows_the_settings(trained):
