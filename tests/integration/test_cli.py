@@ -424,6 +424,39 @@ def test_a_mistyped_file_is_answered_by_the_nearest_one(tmp_path, monkeypatch, o
     assert "Did you mean `patients.csv`?" in wrong("simulate", "--data", "patients")
 
 
+@pytest.mark.parametrize("folder", [".", "..", "/", "mine"])
+def test_a_folder_is_no_data(folder, tmp_path, monkeypatch, offline):
+    (tmp_path / "mine").mkdir()
+    monkeypatch.chdir(tmp_path)
+    error = wrong("simulate", "--data", folder, "--nodes", 3)
+    assert f"`{folder}` is a folder; name a file" in error
+
+
+def test_a_file_whose_suffix_alone_is_similar_was_not_meant(tmp_path):
+    write_csv(tmp_path / "south.csv")
+    for name in ("nothere.csv", "b.csv"):
+        assert "mean" not in wrong("simulate", "--data", tmp_path / name)
+    error = wrong("simulate", "--data", tmp_path / "suoth.tsv")
+    assert "Did you mean `south.csv`?" in error
+
+
+def test_data_in_the_place_of_the_model_are_told_of(trained, tmp_path):
+    model, data = trained[0] / "model.safetensors", trained[0] / "test.csv"
+    for command in ("predict", "evaluate"):
+        assert "model comes first, then the data" in wrong(command, data, model)
+
+
+def test_a_model_that_is_replaced_is_told_of_and_the_same_one_is_not(tmp_path):
+    data, out = write_csv(tmp_path / "mine.csv"), tmp_path / "out"
+    run = ["--nodes", 3, "--out", out, *SMALL]
+    first = ["simulate", "--data", data, "--target", "label", *run]
+    assert "replaced" not in dssfn(*first).stderr
+    assert "replaced" not in dssfn(*first).stderr
+    said = dssfn("simulate", "--data", "iris", *run).stderr
+    assert said == f"{out} held a model of mine.csv; it was replaced.\n"
+    assert load_network(out / "model.safetensors").plan.n_features == 4
+
+
 def test_a_model_that_does_not_fit_is_refused(trained, tmp_path):
     folder, _ = trained
     model = folder / "model.safetensors"

@@ -16,6 +16,7 @@ from dssfn.cli.model import (
     MOST_CLASSES_SHOWN,
     DataArgument,
     ModelArgument,
+    read_model,
     wanted_columns,
 )
 from dssfn.cli.options import Json
@@ -25,7 +26,6 @@ from dssfn.datasets.checks import Source, feature_matrix
 from dssfn.datasets.npz import read_npz
 from dssfn.errors import DataError, InputError
 from dssfn.hints import listing
-from dssfn.modelfile import load_network
 from dssfn.scores import TargetMeasure
 from dssfn.shard import class_codes
 from dssfn.training import Model
@@ -41,7 +41,7 @@ def evaluate(
     json: Json = False,
 ) -> None:
     """Compare a model's predictions with the labels of a file."""
-    network = load_network(model)
+    network = read_model(model)
     if network.plan.is_regression:
         figures = _evaluate_numbers(network, data, target)
     else:

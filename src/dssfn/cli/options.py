@@ -66,7 +66,8 @@ DataDir = Annotated[
     Path | None, option("Folder of NAME.npz files (or DSSFN_DATA_DIR).", DATA)
 ]
 Out = Annotated[
-    Path | None, option("Folder for the model, metrics and report.", OUTPUT)
+    Path | None,
+    option("Folder for model, metrics and report, which replace earlier ones.", OUTPUT),
 ]
 Quiet = Annotated[bool, option("No progress.", OUTPUT, "--quiet")]
 _JSON = "Print one JSON object, nothing else."
