@@ -155,6 +155,8 @@ class Graph(_Part, frozen=True, kw_only=True):
         How many edges the graph has.
     edges : tuple of pairs, optional
         The two nodes of every edge.
+    names : tuple of str
+        The names of the nodes, in the order of their numbers, if they have any.
     diameter : int, optional
         Most hops between any two nodes.
     contraction : float, optional
@@ -171,6 +173,7 @@ class Graph(_Part, frozen=True, kw_only=True):
     contraction: float | None
     tol: float
     averaging: dict[str, AverageCost] | None
+    names: tuple[str, ...] = ()
 
 
 class NeighbourTraffic(_Part, frozen=True, kw_only=True):

@@ -235,7 +235,9 @@ def _finish(
         train_error_db=last.train_error_db if last else None,
         scores=validation_scores(training.scores, names),
         layers=tuple(layer_of(one, test_accuracy=None) for one in layers),
-        graph=graph_of(training.topology, network.plan.tol),
+        graph=msgspec.structs.replace(
+            graph_of(training.topology, network.plan.tol), names=tuple(names)
+        ),
         peers={
             peer: NeighbourTraffic(**asdict(account))
             for peer, (account, _) in accounts.items()

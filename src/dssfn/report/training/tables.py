@@ -42,7 +42,7 @@ _OF_ADMM = (
 )  # fmt: skip
 # What means nothing to a network that found its size, and to one of given size.
 _OF_GIVEN = ("alpha", "accuracy", "patience_input", "patience_hidden")
-_OF_FOUND = ("members", "ridge", "folds", "size", "publish_scores")
+_OF_FOUND = ("members", "ridge", "scale", "folds", "size", "publish_scores")
 _UNITS = {"latency": "\u202fs", "bandwidth": "\u202fbit/s"}
 _NAMES = {
     "n_features": "features", "feature_names": "names of features",
@@ -380,11 +380,12 @@ def settings_tables(result: Result) -> list[Table]:
     given = msgspec.to_builtins(result.settings)
     first = [name for name in _OF_THE_NETWORK if name in given]
     settings = {name: given.pop(name) for name in first} | given
-    hidden = {"found", *(_OF_GIVEN if result.settings.finds_size else _OF_FOUND)}
-    hidden |= set() if result.settings.solver == "admm" else set(_OF_ADMM)
+    hidden = {"found"} | without_meaning(
+        finds_size=result.settings.finds_size, solver=result.settings.solver
+    )
     groups: dict[str, list[tuple[str, str]]] = {name: [] for name in _GROUPS}
     for name, value in settings.items():
-        if value not in (None, []) and name not in hidden:
+        if value not in (None, [], ()) and name not in hidden:
             group = next((g for g in _GROUPS if name in _GROUPS[g]), _REST)
             more = _UNITS.get(name, "") + " (found)" * (name in result.settings.found)
             groups[group].append((_NAMES.get(name, name), setting(value) + more))
@@ -393,6 +394,16 @@ def settings_tables(result: Result) -> list[Table]:
         for name, rows in groups.items()
         if rows
     ]
+
+
+def without_meaning(*, finds_size: bool, solver: str) -> set[str]:
+    """Return the settings that mean nothing to a network of this kind.
+
+    >>> "ridge" in without_meaning(finds_size=False, solver="gram")
+    True
+    """
+    hidden = set(_OF_GIVEN if finds_size else _OF_FOUND)
+    return hidden if solver == "admm" else hidden | set(_OF_ADMM)
 
 
 def versions_table(result: Result) -> Table:
