@@ -144,6 +144,13 @@ def test_the_closing_text_names_what_comes_next(tmp_path):
     assert "rehearse" not in real
 
 
+def test_a_node_s_file_says_what_else_may_be_set(tmp_path):
+    init(tmp_path / "fed", *DATA)
+    text = (tmp_path / "fed" / "a" / "node.toml").read_text()
+    assert "\n# test = " in text
+    assert "\n# local_model = " in text
+
+
 def test_json_is_one_object(tmp_path):
     shown = json.loads(init(tmp_path / "fed", *DATA, "--json", nodes="x,y"))
     plan = load_federation(shown["plan"])

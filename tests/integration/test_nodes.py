@@ -20,8 +20,8 @@ from dssfn.driver import drive
 from dssfn.errors import TransportError
 from dssfn.federation import load_federation
 from dssfn.modelfile import load_network
+from dssfn.node.checkpoint import CHECKPOINT_FILE
 from dssfn.node.identity import Identity
-from dssfn.node.launch import CHECKPOINT_FILE
 from dssfn.planning import settle
 from dssfn.setup import pki
 from dssfn.shard import Shard, one_hot

@@ -71,7 +71,7 @@ def farewell(training: NodeTraining, node: Path) -> Iterator[None]:
 
 
 def _how_to_go_on(training: NodeTraining, node: Path) -> str:
-    solved = len(training.furthest.stages) if training.furthest else 0
+    solved = training.furthest.n_layers if training.furthest else 0
     most = "" if training.plan.finds_size else f" of {training.plan.depth + 1}"
     return (
         f"{solved}{most} layers are saved; to go on from there: dssfn node run {node}"

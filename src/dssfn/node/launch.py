@@ -22,15 +22,14 @@ import msgspec
 from dssfn._plain_text import printable
 from dssfn.config import Plan, bytes_of
 from dssfn.cores import n_cores
-from dssfn.federation import Federation
 from dssfn.modelfile import save_network
-from dssfn.node.checkpoint import Checkpoints
 from dssfn.node.connect import connect
 from dssfn.node.farewell import farewell
 from dssfn.node.native_log import native_lines
 from dssfn.node.own_scores import OwnSamples
 from dssfn.node.preflight import (
     check_port,
+    checkpoints_of,
     class_counts,
     few_samples,
     identity_of,
@@ -52,11 +51,10 @@ from dssfn.results import (
     write_result,
 )
 from dssfn.scoring import validation_scores
-from dssfn.shard import Samples
 from dssfn.summary import graph_of, layer_of, settings_of
 from dssfn.training import Model
 
-CHECKPOINT_FILE, LOG_FILE = "checkpoint.dssfn", "node.log"
+LOG_FILE = "node.log"
 
 log = logging.getLogger("dssfn.node")
 
@@ -83,9 +81,10 @@ def launch(node: Path, *, fresh: bool = False) -> tuple[Path, Result]:
     if spec.listen is not None:
         check_port(spec.listen)
     metrics = _metrics_of(spec.metrics)
-    checkpoints = Checkpoints(out / CHECKPOINT_FILE, _belongs_to(federation, samples))
+    checkpoints = checkpoints_of(spec, federation, samples)
     if fresh:
         checkpoints.forget()
+    checkpoints.check()
     with ExitStack() as stack:
         stack.enter_context(native_lines())
         stack.enter_context(_logging(out / LOG_FILE))
@@ -157,13 +156,6 @@ def warn_of_few(n_samples: int) -> None:
     """Log what few samples mean for privacy."""
     if warning := few_samples(n_samples):
         log.warning("%s", warning)
-
-
-def _belongs_to(federation: Federation, samples: Samples) -> dict[str, str | int]:
-    return {
-        "plan": federation.fingerprint(),
-        "number of samples": samples.n_samples,
-    }
 
 
 class _OneLine(logging.Formatter):

@@ -70,6 +70,8 @@ plan = "plan.toml"
 
 data = {data}  # the file of this node: CSV, TSV, Parquet or NPZ; it stays here
 {target}
+# test = "test.csv"  # samples to test the model on; by default its training samples
+# local_model = false  # train no model on this node's samples alone to compare with
 out = "out"  # folder for the model, the log and the checkpoint
 
 certificate = "node.crt"
