@@ -100,7 +100,9 @@ class Communication(_Part, frozen=True, kw_only=True):
     scalars_per_node : int
         Size of the messages, summed over the rounds.
     before_layers : Sent
-        The part that nodes agreed on before layer 0.
+        The part that nodes agreed on before layer 0: the scale of the inputs.
+    after_layers : Sent
+        The part after the last layer: how good the model is.
     """
 
     consensus: str
@@ -108,6 +110,7 @@ class Communication(_Part, frozen=True, kw_only=True):
     scalars_per_node: int
     bytes_total: Count
     before_layers: Sent
+    after_layers: Sent = Sent(rounds=0, bytes_total=0)
 
 
 class Equivalence(_Part, frozen=True, kw_only=True):

@@ -74,6 +74,22 @@ def test_a_person_sees_tables_and_the_next_commands(tmp_path):
     assert re.search(r"layer 1  \d+ units  ridge .* validation .* dB", result.stderr)
 
 
+def test_the_rounds_of_all_layers_and_those_beside_them_are_the_total(trained):
+    _, figures = trained
+    total = figures["communication"]
+    beside = [total[when]["rounds"] for when in ("before_layers", "after_layers")]
+    layers = [row["rounds"] for row in figures["layers"]]
+    assert sum(layers) + sum(beside) == total["rounds"]
+    assert min(beside) > 0
+
+
+def test_a_layer_is_told_with_the_rounds_that_its_row_has(tmp_path):
+    run = dssfn("simulate", "--data", "iris", "--nodes", 3, "--json")
+    rows = json.loads(run.stdout)["layers"]
+    told = re.findall(r"(\d+) rounds", run.stderr)
+    assert [int(n) for n in told] == [row["rounds"] for row in rows]
+
+
 def test_evaluate_agrees_with_the_training_report(trained):
     folder, figures = trained
     model, data = folder / "model.safetensors", folder / "test.csv"

@@ -118,12 +118,14 @@ def _draw_nodes(axes: Axes, points: Any, names: tuple[str, ...]) -> None:
 
 
 def draw_traffic(result: Result) -> Drawing | None:
-    """Draw bytes over all links, layer by layer and before the first."""
-    if result.communication is None:
+    """Draw bytes over all links, layer by layer, and before and after all layers."""
+    sent = result.communication
+    if sent is None:
         return None
-    before = result.communication.before_layers.bytes_total
-    bars = [("start", before)] if before else []
+    bars = [("start", sent.before_layers.bytes_total)]
     bars += [(str(row.layer), row.bytes_total or 0) for row in result.layers]
+    bars.append(("end", sent.after_layers.bytes_total))
+    bars = [one for one in bars if one[1] or one[0] not in ("start", "end")]
     names, sizes = [name for name, _ in bars], [sent for _, sent in bars]
     if not any(sizes):
         return None

@@ -194,9 +194,20 @@ def layers_table(result: Result) -> Table:
     """Return a table with one row per layer."""
     rows = [_layer_cells(row, result) for row in result.layers]
     head = list(rows[0]) if rows else ["layer"]
-    note = f"* {found.AFRESH}." if any(row.afresh for row in result.layers) else ""
+    afresh = f"* {found.AFRESH}." if any(row.afresh for row in result.layers) else ""
+    notes = filter(None, (afresh, beside_layers(result)))
     lines = [list(cells.values()) for cells in rows]
-    return Table("Layer by layer", head, lines, note=note)
+    return Table("Layer by layer", head, lines, note=" ".join(notes))
+
+
+def beside_layers(result: Result) -> str:
+    """Return the rounds that are of no layer, in words; nothing if there are none."""
+    sent = result.communication
+    if sent is None:
+        return ""
+    parts = {"inputs": sent.before_layers.rounds, "scores": sent.after_layers.rounds}
+    told = [f"{plural(n, 'round')} for the {what}" for what, n in parts.items() if n]
+    return f"Beside the layers: {', '.join(told)}." if told else ""
 
 
 def _layer_cells(row: Layer, result: Result) -> dict[str, str]:
