@@ -244,7 +244,8 @@ def test_a_node_that_was_killed_at_the_very_end_still_writes_its_model(make_lab)
     lab.start("n1")  # the others have left
     assert lab.wait()["n1"] == 0
     assert lab.digests() == digests
-    assert "This node's model is complete" in lab.printed("n1")
+    assert "it is not needed, this node's model is complete" in lab.printed("n1")
+    assert "Start this node again" not in lab.printed("n1")
 
 
 def test_different_plans_are_named_with_field_values_and_peer(make_lab):

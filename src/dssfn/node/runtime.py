@@ -111,7 +111,10 @@ class NodeTraining:
             except PeerTimeout as exc:
                 if not self.is_complete:
                     raise
-                log.info("%s This node's model is complete.", exc)
+                log.info(
+                    "%s is not there; it is not needed, this node's model is complete",
+                    exc.peer or "a neighbour",
+                )
                 assert self.furthest is not None
                 return model_of(self.plan, self.furthest)
 
