@@ -403,7 +403,7 @@ def test_a_mixing_matrix_of_ones_own(tmp_path):
     ask = ("topology", "--nodes", 3, "--topology", path)
     assert json.loads(dssfn(*ask, "--json").stdout)["edges"] == 2
     assert "degree" in wrong(*ask, "--degree", 1)
-    assert "n_nodes" in wrong("topology", "--nodes", 4, "--topology", path)
+    assert "`--nodes`=4" in wrong("topology", "--nodes", 4, "--topology", path)
     np.save(path, [[0.5, 0.4, 0], [0.4, 0.25, 0.25], [0, 0.25, 0.75]])
     assert "sum to 1" in wrong(*ask)
     np.save(path, [[0.5, 0.5, 0], [0.4, 0.35, 0.25], [0.1, 0.15, 0.75]])

@@ -115,6 +115,7 @@ def test_four_nodes_end_with_the_simulators_model_to_the_last_bit(make_lab, solv
     result = json.loads((lab.folder("n2") / "out" / "result.json").read_text())
     assert len(result["layers"]) == 5
     assert set(result["peers"]) == {"n1", "n3"}
+    assert result["graph"]["names"] == ["n0", "n1", "n2", "n3"]
 
 
 def test_a_scheme_that_leaves_rounding_ends_with_equal_files_all_the_same(make_lab):
