@@ -61,3 +61,9 @@ def test_the_order_of_numbers_does_not_depend_on_that_of_their_names():
     other = Progress(({"b": b, "a": a},), (1,))
     assert list(one.tensors()) == list(other.tensors())
     np.testing.assert_array_equal(one.flat(), other.flat())
+
+
+def test_a_stage_without_an_output_matrix_is_no_layer():
+    layers = ({"O": np.eye(2)}, {"O": np.eye(2)})
+    whole = Progress((*layers, {"slope": np.ones(1)}), (1, 1, 1))
+    assert (len(whole.stages), whole.n_layers) == (3, 2)

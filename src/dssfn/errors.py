@@ -60,7 +60,11 @@ class TransportError(DssfnError):
 
 
 class PeerTimeout(TransportError):
-    """A neighbour was silent for too long."""
+    """A neighbour was silent for too long; `peer` is its name, where it is known."""
+
+    def __init__(self, text: str = "", *, peer: str | None = None) -> None:
+        super().__init__(text)
+        self.peer = peer
 
 
 class ProtocolError(TransportError):

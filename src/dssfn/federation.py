@@ -177,6 +177,12 @@ def load_federation(path: str | Path) -> Federation:
     content = read_toml(path, "plan")
     training = content.get("training")
     if isinstance(training, dict):
+        if "targets" in training:
+            raise PlanError(
+                f"`{path}`: `targets` under [training] must be left out: nodes train "
+                "classifiers only, so name `classes`. For numbers use `DSSFNRegressor` "
+                "in Python."
+            )
         for field in ("classes", "feature_names"):
             if training.get(field) == []:
                 raise PlanError(

@@ -59,12 +59,20 @@ def no_file(path: Path, meant: str = "") -> str:
     `meant` is a question that ends it, if the caller knows better what was meant.
     """
     if path.is_dir():
-        return f"`{path}` is a folder. Give one of the files in it."
+        return f"`{path}` is a folder; name a file in it."
     if not path.parent.is_dir():
         return f"`{path}` does not exist, nor does its folder."
-    siblings = [other.name for other in path.parent.iterdir() if other.is_file()]
-    close = meant or did_you_mean(path.name, siblings) or " Check the path."
+    close = meant or _near_file(path) or " Check the path."
     return f"`{path}` does not exist.{close}"
+
+
+def _near_file(path: Path) -> str:
+    """Return a question with a file beside it; the suffix makes no name similar."""
+    siblings = [other for other in path.parent.iterdir() if other.is_file()]
+    siblings.sort(key=lambda other: (other.suffix == path.suffix, other.name))
+    stems = {other.stem.casefold(): other.name for other in siblings}
+    close = difflib.get_close_matches(path.stem.casefold(), stems, n=1)
+    return f" Did you mean `{stems[close[0]]}`?" if close else ""
 
 
 def shortened(value: object) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -63,7 +63,10 @@ class Simulation:
     traffic : Traffic
         All exchanges together.
     traffic_by_layer : dict
-        The same by layer; -1 holds what was agreed on before layer 0.
+        The same by layer; -1 holds what was agreed on before layer 0, and the last
+        layer also holds what was agreed on after it.
+    traffic_after : Traffic
+        The part of it after the last layer was solved: how good the model is.
     consensus : str
         The averaging scheme that was used.
     seconds : float
@@ -76,6 +79,7 @@ class Simulation:
     history: tuple[LayerRecord, ...]
     traffic: Traffic
     traffic_by_layer: dict[int, Traffic]
+    traffic_after: Traffic
     consensus: str
     seconds: float
     scores: AgreedScores | None = None
@@ -116,6 +120,7 @@ class Book:
     by_layer: defaultdict[int, Traffic] = field(
         default_factory=lambda: defaultdict(Traffic)
     )
+    up_to_record: Traffic = field(default_factory=Traffic)  # of the last layer
 
     def account(self, averaging: Averaging, message: Message) -> None:
         """Add the traffic of one averaging."""
@@ -125,12 +130,22 @@ class Book:
     def write(self, record: LayerRecord) -> None:
         """Keep the record of a finished layer."""
         self.history.append(record)
+        self.up_to_record = replace(self.by_layer[record.layer])
         if self.on_layer:
             self.on_layer(record, self.by_layer[record.layer])
 
     def keep(self, progress: Progress) -> None:
         """Keep what the nodes have agreed on."""
         self.progress = progress
+
+    def _after(self) -> Traffic:
+        """Return the traffic of the last layer since its record was written."""
+        total, before = self.by_layer[self.history[-1].layer], self.up_to_record
+        return Traffic(
+            rounds=total.rounds - before.rounds,
+            scalars_per_node=total.scalars_per_node - before.scalars_per_node,
+            bytes_total=total.bytes_total - before.bytes_total,
+        )
 
     def closed(
         self, networks: Iterable[Model], averaging: Averaging, seconds: float
@@ -143,6 +158,7 @@ class Book:
             history=tuple(self.history),
             traffic=self.traffic,
             traffic_by_layer=dict(self.by_layer),
+            traffic_after=self._after(),
             consensus=averaging.name,
             seconds=seconds,
             scores=scores_of(models[0].plan, self.progress),

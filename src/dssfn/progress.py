@@ -43,6 +43,14 @@ class Progress:
         """The number of averagings up to here."""
         return self.before + sum(self.iterations)
 
+    @property
+    def n_layers(self) -> int:
+        """The layers that are solved: all stages that hold an output matrix.
+
+        The last stage of a network that finds its size, its scores, is no layer.
+        """
+        return sum("O" in stage for stage in self.stages)
+
     def first(self, n_stages: int) -> Progress | None:
         """Return the training as it was with fewer stages; None at its start."""
         if n_stages == 0:

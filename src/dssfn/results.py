@@ -103,7 +103,9 @@ class Communication(_Part, frozen=True, kw_only=True):
     scalars_per_node : int
         Size of the messages, summed over the rounds.
     before_layers : Sent
-        The part that nodes agreed on before layer 0.
+        The part that nodes agreed on before layer 0: the scale of the inputs.
+    after_layers : Sent
+        The part after the last layer: how good the model is.
     """
 
     consensus: str
@@ -111,6 +113,7 @@ class Communication(_Part, frozen=True, kw_only=True):
     scalars_per_node: int
     bytes_total: Count
     before_layers: Sent
+    after_layers: Sent = Sent(rounds=0, bytes_total=0)
 
 
 class Equivalence(_Part, frozen=True, kw_only=True):
@@ -158,6 +161,8 @@ class Graph(_Part, frozen=True, kw_only=True):
         How many edges the graph has.
     edges : tuple of pairs, optional
         The two nodes of every edge.
+    names : tuple of str
+        The names of the nodes, in the order of their numbers, if they have any.
     diameter : int, optional
         Most hops between any two nodes.
     contraction : float, optional
@@ -174,6 +179,7 @@ class Graph(_Part, frozen=True, kw_only=True):
     contraction: float | None
     tol: float
     averaging: dict[str, AverageCost] | None
+    names: tuple[str, ...] = ()
 
 
 class NeighbourTraffic(_Part, frozen=True, kw_only=True):

@@ -74,7 +74,8 @@ def share_of_equal(a: NDArray[np.intp], b: NDArray[np.intp]) -> float | None:
 def layers_of(simulation: Simulation, tested: Tested) -> tuple[Layer, ...]:
     """Return the metrics after every layer, with the traffic of the layer."""
     n_test = len(tested.labels)
-    traffic = simulation.traffic_by_layer
+    traffic, after = simulation.traffic_by_layer, simulation.traffic_after
+    last = simulation.history[-1].layer
     return tuple(
         layer_of(
             record,
@@ -82,8 +83,9 @@ def layers_of(simulation: Simulation, tested: Tested) -> tuple[Layer, ...]:
             test_accuracy=(
                 int(correct) / n_test if n_test and correct is not None else None
             ),
-            rounds=traffic[record.layer].rounds,
-            bytes_total=traffic[record.layer].bytes_total,
+            rounds=traffic[record.layer].rounds - after.rounds * (record.layer == last),
+            bytes_total=traffic[record.layer].bytes_total
+            - after.bytes_total * (record.layer == last),
         )
         for record, correct in zip_longest(simulation.history, tested.correct)
     )
@@ -96,12 +98,14 @@ def layer_of(record: LayerRecord, **known: Any) -> Layer:
 
 
 def communication_of(simulation: Simulation) -> Communication:
-    """Return the traffic of a training, and the part of it before the first layer."""
+    """Return the traffic of a training, and the parts of it that are of no layer."""
     before = simulation.traffic_by_layer.get(-1, Traffic())
+    after = simulation.traffic_after
     return Communication(
         consensus=simulation.consensus,
         **asdict(simulation.traffic),
         before_layers=Sent(rounds=before.rounds, bytes_total=before.bytes_total),
+        after_layers=Sent(rounds=after.rounds, bytes_total=after.bytes_total),
     )
 
 

@@ -60,3 +60,17 @@ def test_a_network_of_given_size_has_no_columns_of_validation(capsys):
     assert "averaged" in text
     assert "valid" not in text
     assert "members" not in text
+
+
+def test_rounds_beside_the_layers_are_told_under_the_table(capsys):
+    result = sample_result()
+    assert "Beside the layers: 8 rounds for the inputs." in shown(result, capsys)
+    result["communication"]["after_layers"] = {"rounds": 10, "bytes_total": 0}
+    assert "8 rounds for the inputs, 10 rounds for the scores." in shown(result, capsys)
+
+
+def test_a_small_ridge_fits_into_the_table(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    result = found_result()
+    result["layers"][1] |= {"ridge": 1e-4, "afresh": True}
+    assert "1e-04*" in shown(result, capsys)

@@ -74,6 +74,22 @@ def test_a_person_sees_tables_and_the_next_commands(tmp_path):
     assert re.search(r"layer 1  \d+ units  ridge .* validation .* dB", result.stderr)
 
 
+def test_the_rounds_of_all_layers_and_those_beside_them_are_the_total(trained):
+    _, figures = trained
+    total = figures["communication"]
+    beside = [total[when]["rounds"] for when in ("before_layers", "after_layers")]
+    layers = [row["rounds"] for row in figures["layers"]]
+    assert sum(layers) + sum(beside) == total["rounds"]
+    assert min(beside) > 0
+
+
+def test_a_layer_is_told_with_the_rounds_that_its_row_has(tmp_path):
+    run = dssfn("simulate", "--data", "iris", "--nodes", 3, "--json")
+    rows = json.loads(run.stdout)["layers"]
+    told = re.findall(r"(\d+) rounds", run.stderr)
+    assert [int(n) for n in told] == [row["rounds"] for row in rows]
+
+
 def test_evaluate_agrees_with_the_training_report(trained):
     folder, figures = trained
     model, data = folder / "model.safetensors", folder / "test.csv"
@@ -119,8 +135,9 @@ def test_one_network_has_no_spread(tmp_path):
     lines = dssfn("predict", model, data, "--proba").stdout.splitlines()
     assert lines[0] == "prediction,p(no),p(yes)"
     assert "one network with 2 hidden layers of 30 random units" in " ".join(
-        dssfn("info", model).stdout.split()
+        (shown := dssfn("info", model).stdout).split()
     )
+    assert "auto" not in shown  # what finds sizes means nothing here
 
 
 @pytest.fixture(scope="module", params=[("y",), ("y", "z")], ids="-".join)
@@ -163,6 +180,43 @@ def test_numbers_are_evaluated_and_told(numbers):
         other = dssfn("evaluate", model, data, "--target", "a", "--json").stdout
         assert json.loads(other)["r2"] < shown["r2"]
         assert "nowhere" in wrong("evaluate", model, data, "--target", "nowhere")
+    else:
+        error = wrong("evaluate", model, data, "--target", "a")
+        assert "`--target` must be left out" in error
+
+
+def test_numbers_in_an_archive_are_evaluated_though_its_columns_have_no_names(
+    numbers, tmp_path
+):
+    model, data, members = numbers
+    table = pl.read_csv(data).to_numpy()
+    X, T = table[:, :2], table[:, 2:]
+    np.savez(tmp_path / "d.npz", X=X, y=T[:, 0] if T.shape[1] == 1 else T)
+    shown = json.loads(dssfn("evaluate", model, tmp_path / "d.npz", "--json").stdout)
+    error = members.mean(axis=0).T - T
+    expected = {
+        "r2": np.mean(1 - (error**2).mean(axis=0) / T.var(axis=0)),
+        "mae": np.abs(error).mean(),
+    }
+    for name, value in expected.items():
+        np.testing.assert_allclose(shown[name], value, rtol=1e-6)  # of tiny errors
+    np.savez(tmp_path / "short.npz", X=X, y=T[1:])
+    assert "a row for every sample" in wrong("evaluate", model, tmp_path / "short.npz")
+
+
+def test_there_is_no_r2_of_targets_that_are_all_equal(numbers, tmp_path):
+    model, data, _ = numbers
+    table = pl.read_csv(data)
+    equal = [pl.lit(0.1).alias(name) for name in table.columns[2:]]
+    table.with_columns(equal).write_csv(tmp_path / "equal.csv")
+    shown = json.loads(
+        dssfn("evaluate", model, tmp_path / "equal.csv", "--json").stdout
+    )
+    assert shown["r2"] is None
+    assert shown["missing"] == {"r2": "all targets are equal"}
+    assert shown["mae"] > 0
+    told = dssfn("evaluate", model, tmp_path / "equal.csv").stdout
+    assert "not known: all targets are equal" in told
 
 
 def test_info_shows_the_settings(trained):
@@ -276,25 +330,29 @@ def test_wrong_data_is_refused_and_leaves_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("option", "value", "word"),
     [
-        ("--nodes", 0, "n_nodes"), ("--nodes", -3, "n_nodes"),
-        ("--degree", 9, "degree"), ("--degree", 0, "degree"),
-        ("--layers", -1, "n_layers"), ("--width", 0, "width"),
+        ("--nodes", 0, "`--nodes` must"), ("--nodes", -3, "`--nodes` must"),
+        ("--degree", 9, "`--degree` must"), ("--degree", 0, "`--degree` must"),
+        ("--layers", -1, "`--layers` must"), ("--width", 0, "width"),
         ("--alpha", 0, "alpha"), ("--gain", -1, "gain"), ("--tol", 0, "tol"),
-        ("--rounds", 0, "n_rounds"), ("--iterations", 0, "n_iter"),
-        ("--mu-input", -1, "mu_input"), ("--seed", -1, "seed"),
+        ("--rounds", 0, "`--rounds` must"),
+        ("--iterations", 0, "`--iterations` must"),
+        ("--mu-input", -1, "`--mu-input` must"), ("--seed", -1, "seed"),
         ("--solver", "magic", "solver"), ("--consensus", "magic", "consensus"),
-        ("--preset", "papr", "preset"), ("--topology", "rind", "grid"),
-        ("--partition", "by_class", "by-class"), ("--test-size", 1.5, "test_size"),
-        ("--data-dir", "nowhere", "data_dir"),
+        ("--preset", "papr", "preset"),
+        ("--topology", "rind", "`--topology` must be one of"),
+        ("--partition", "by_class", "by-class"),
+        ("--test-size", 1.5, "`--test-size` must"),
+        ("--data-dir", "nowhere", "`--data-dir` must"),
         ("--layers", "five", "`--layers` must be a whole number or auto"),
         ("--width", "1.5", "`--width` must be a whole number or auto"),
         ("--members", "few", "`--members` must be a whole number or auto"),
-        ("--members", 0, "`members` must be a whole number of at least 1"),
+        ("--members", 0, "`--members` must be a whole number of at least 1"),
         ("--ridge", "much", "`--ridge` must be a number or auto"),
-        ("--ridge", "nan", "`ridge` must be a positive number"),
+        ("--ridge", "nan", "`--ridge` must be a positive number"),
         ("--ridge", 0.1, "needs `members`"), ("--folds", "nodes", "needs `members`"),
         ("--scale", "commn", "`common`"), ("--folds", "node", "`nodes`"),
-        ("--size", "sfn", "`ssfn`"), ("--class-weight", "even", "class_weight"),
+        ("--size", "sfn", "`ssfn`"),
+        ("--class-weight", "even", "`--class-weight` must"),
     ],
 )  # fmt: skip
 def test_a_wrong_option_is_named(option, value, word):
@@ -345,7 +403,7 @@ def test_a_mixing_matrix_of_ones_own(tmp_path):
     ask = ("topology", "--nodes", 3, "--topology", path)
     assert json.loads(dssfn(*ask, "--json").stdout)["edges"] == 2
     assert "degree" in wrong(*ask, "--degree", 1)
-    assert "n_nodes" in wrong("topology", "--nodes", 4, "--topology", path)
+    assert "`--nodes`=4" in wrong("topology", "--nodes", 4, "--topology", path)
     np.save(path, [[0.5, 0.4, 0], [0.4, 0.25, 0.25], [0, 0.25, 0.75]])
     assert "sum to 1" in wrong(*ask)
     np.save(path, [[0.5, 0.5, 0], [0.4, 0.35, 0.25], [0.1, 0.15, 0.75]])
@@ -385,6 +443,39 @@ def test_a_mistyped_file_is_answered_by_the_nearest_one(tmp_path, monkeypatch, o
     write_csv(tmp_path / "patients.csv")
     monkeypatch.chdir(tmp_path)
     assert "Did you mean `patients.csv`?" in wrong("simulate", "--data", "patients")
+
+
+@pytest.mark.parametrize("folder", [".", "..", "/", "mine"])
+def test_a_folder_is_no_data(folder, tmp_path, monkeypatch, offline):
+    (tmp_path / "mine").mkdir()
+    monkeypatch.chdir(tmp_path)
+    error = wrong("simulate", "--data", folder, "--nodes", 3)
+    assert f"`{folder}` is a folder; name a file" in error
+
+
+def test_a_file_whose_suffix_alone_is_similar_was_not_meant(tmp_path):
+    write_csv(tmp_path / "south.csv")
+    for name in ("nothere.csv", "b.csv"):
+        assert "mean" not in wrong("simulate", "--data", tmp_path / name)
+    error = wrong("simulate", "--data", tmp_path / "suoth.tsv")
+    assert "Did you mean `south.csv`?" in error
+
+
+def test_data_in_the_place_of_the_model_are_told_of(trained, tmp_path):
+    model, data = trained[0] / "model.safetensors", trained[0] / "test.csv"
+    for command in ("predict", "evaluate"):
+        assert "model comes first, then the data" in wrong(command, data, model)
+
+
+def test_a_model_that_is_replaced_is_told_of_and_the_same_one_is_not(tmp_path):
+    data, out = write_csv(tmp_path / "mine.csv"), tmp_path / "out"
+    run = ["--nodes", 3, "--out", out, *SMALL]
+    first = ["simulate", "--data", data, "--target", "label", *run]
+    assert "replaced" not in dssfn(*first).stderr
+    assert "replaced" not in dssfn(*first).stderr
+    said = dssfn("simulate", "--data", "iris", *run).stderr
+    assert said == f"{out} held a model of mine.csv; it was replaced.\n"
+    assert load_network(out / "model.safetensors").plan.n_features == 4
 
 
 def test_a_model_that_does_not_fit_is_refused(trained, tmp_path):
@@ -663,13 +754,13 @@ def test_shard_files_are_nodes_within_a_memory_budget(tmp_path):
         (["--data", "wine", "--memory", "lots"], "such as 500MB or 2GB, got 'lots'"),
         (["--data", "wine", "--memory", "1MB", *LARGE], "must be at least"),
         (["--data", "wine", "--preset", "paper", "--layers", "auto"],
-         "`n_layers` must be a number with the preset paper"),
-        (["--data", "wine", "--members", "1"], "`n_layers` must be a number"),
+         "`--layers` must be a number with the preset paper"),
+        (["--data", "wine", "--members", "1"], "`--layers` must be a number"),
         (["--data", "wine", "--size", "ssfn", "--members", "3"], "ssfn grows one"),
-        (["--data", "wine", "--precision", "half"], "`precision` must be one of"),
-        (["--data", "wine", "--bias", "-1"], "`bias` must be a number of at least 0"),
-        (["--data", "wine", "--relaxation", "2"], "`relaxation` must be below 2"),
-        (["--data", "wine", "--latency", "0"], "`latency` must be a positive number"),
+        (["--data", "wine", "--precision", "half"], "`--precision` must be one of"),
+        (["--data", "wine", "--bias", "-1"], "`--bias` must be a number of at least 0"),
+        (["--data", "wine", "--relaxation", "2"], "`--relaxation` must be below 2"),
+        (["--data", "wine", "--latency", "0"], "`--latency` must be a positive number"),
         (["--data", "wine", "--solver", "admm", "--consensus", "gossip",
           "--balance-mu", *LARGE], "equal on all of them to the last bit"),
     ],

@@ -144,6 +144,13 @@ def test_the_closing_text_names_what_comes_next(tmp_path):
     assert "rehearse" not in real
 
 
+def test_a_node_s_file_says_what_else_may_be_set(tmp_path):
+    init(tmp_path / "fed", *DATA)
+    text = (tmp_path / "fed" / "a" / "node.toml").read_text()
+    assert "\n# test = " in text
+    assert "\n# local_model = " in text
+
+
 def test_json_is_one_object(tmp_path):
     shown = json.loads(init(tmp_path / "fed", *DATA, "--json", nodes="x,y"))
     plan = load_federation(shown["plan"])
@@ -161,7 +168,7 @@ def test_days_are_the_validity_of_the_nodes(tmp_path):
     init(tmp_path / "fed", *DATA, "--days", 30)
     left = identity(tmp_path / "fed" / "a").expires - datetime.now(UTC)
     assert left.days in (29, 30)
-    assert "`days`" in refused(tmp_path / "no", "--days", 0)
+    assert "`--days`" in refused(tmp_path / "no", "--days", 0)
 
 
 def test_the_folders_train_one_model_as_they_are(tmp_path):
@@ -264,7 +271,7 @@ def test_an_edge_that_nobody_can_call_is_named(tmp_path):
         (["--width", 0], "width"),
         (["--alpha", -1], "alpha"),
         (["--seed", -1], "seed"),
-        (["--round-deadline", 0], "round_deadline"),
+        (["--round-deadline", 0], "`--round-deadline` must"),
         (["--classes", "yes"], "two classes"),
         (["--classes", "yes,yes"], "'yes' twice"),
         (["--classes", "1,1.0"], "all differ"),
@@ -489,7 +496,7 @@ def test_what_cannot_be_renewed_is_named(tmp_path):
     ask = ("federation", "certificate")
     assert "a, b, c, d" in wrong(*ask, fed, "e")
     assert "plan.toml" in wrong(*ask, tmp_path, "a")
-    assert "`days`" in wrong(*ask, fed, "a", "--days", 0)
+    assert "`--days`" in wrong(*ask, fed, "a", "--days", 0)
     shutil.copy(fed / "a" / "node.key", fed / "ca" / "ca.key")
     assert "another key" in wrong(*ask, fed, "a")
     (fed / "ca" / "ca.key").unlink()

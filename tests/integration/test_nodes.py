@@ -20,8 +20,8 @@ from dssfn.driver import drive
 from dssfn.errors import TransportError
 from dssfn.federation import load_federation
 from dssfn.modelfile import load_network
+from dssfn.node.checkpoint import CHECKPOINT_FILE
 from dssfn.node.identity import Identity
-from dssfn.node.launch import CHECKPOINT_FILE
 from dssfn.planning import settle
 from dssfn.setup import pki
 from dssfn.shard import Shard, one_hot
@@ -115,6 +115,7 @@ def test_four_nodes_end_with_the_simulators_model_to_the_last_bit(make_lab, solv
     result = json.loads((lab.folder("n2") / "out" / "result.json").read_text())
     assert len(result["layers"]) == 5
     assert set(result["peers"]) == {"n1", "n3"}
+    assert result["graph"]["names"] == ["n0", "n1", "n2", "n3"]
 
 
 def test_a_scheme_that_leaves_rounding_ends_with_equal_files_all_the_same(make_lab):
@@ -244,7 +245,8 @@ def test_a_node_that_was_killed_at_the_very_end_still_writes_its_model(make_lab)
     lab.start("n1")  # the others have left
     assert lab.wait()["n1"] == 0
     assert lab.digests() == digests
-    assert "This node's model is complete" in lab.printed("n1")
+    assert "it is not needed, this node's model is complete" in lab.printed("n1")
+    assert "Start this node again" not in lab.printed("n1")
 
 
 def test_different_plans_are_named_with_field_values_and_peer(make_lab):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import shlex
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,6 +14,10 @@ import pytest
 
 from dssfn.federation import load_federation
 from dssfn.node.launch import warn_of_few
+from dssfn.node.preflight import checkpoints_of, samples_of
+from dssfn.node.runtime import settled
+from dssfn.node.spec import load_node
+from dssfn.progress import Progress
 from tests.support.commands import dssfn, wrong
 from tests.support.federations import init, refused
 
@@ -47,6 +53,28 @@ def test_check_counts_the_samples_of_every_class_of_the_plan(fed):
     assert found["classes"] == (True, "'no' 10, 'yes' 11")
     _, found = check(fed / "a", "age,bmi,outcome\n" + "61,22.5,yes\n" * 12)
     assert found["classes"] == (True, "'yes' 12; no sample of 'no'")
+
+
+def test_check_tells_of_a_checkpoint_and_of_one_of_another_plan(fed):
+    _, found = check(fed / "a", GOOD)
+    assert "checkpoint" not in found
+    spec, federation = load_node(fed / "a")
+    plan, _ = settled(federation)
+    place = checkpoints_of(spec, federation, samples_of(spec, plan))
+    place.path.write_bytes(b"no checkpoint")
+    _, found = check(fed / "a", GOOD)
+    assert found["checkpoint"][0]
+    assert "from scratch" in found["checkpoint"][1]
+    empty = Progress((), (), 0)
+    replace(place, belongs_to={"plan": "f" * 64}).save(empty, ())
+    code, found = check(fed / "a", GOOD)
+    assert code == 2
+    assert "plan was ffffffff…" in found["checkpoint"][1]
+
+
+def test_the_largest_message_is_told_in_plain_digits(fed):
+    _, found = check(fed / "a", GOOD)
+    assert re.search(r"messages of at most [\d.,]+ MB$", found["plan"][1])
 
 
 @pytest.mark.parametrize(

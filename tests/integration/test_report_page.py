@@ -172,5 +172,6 @@ def test_the_result_tells_what_every_depth_would_have_reached(trained):
     assert sum(entry[2] for entry in result["confusion"]) == result["n_test"]
     assert sum(map(sum, result["held"])) == result["n_train"]
     sent = [row["bytes_total"] for row in result["layers"]]
-    before = result["communication"]["before_layers"]["bytes_total"]
-    assert sum(sent) + before == result["communication"]["bytes_total"]
+    total = result["communication"]
+    beside = [total[when]["bytes_total"] for when in ("before_layers", "after_layers")]
+    assert sum(sent) + sum(beside) == total["bytes_total"]

@@ -70,6 +70,17 @@ def test_another_plan_or_other_data_are_refused(checkpoints):
             other.load(PLAN)
 
 
+def test_another_plan_is_told_by_its_first_digits_with_the_way_out(checkpoints):
+    before = Checkpoints(checkpoints.path, {"plan": "a" * 64})
+    before.save(_progress(), ())
+    now = Checkpoints(checkpoints.path, {"plan": "b" * 64})
+    for look in (now.check, lambda: now.load(PLAN)):
+        with pytest.raises(PlanError) as caught:
+            look()
+        assert "plan was aaaaaaaa… and is bbbbbbbb…" in str(caught.value)
+        assert "`dssfn node run NODE --fresh`" in str(caught.value)
+
+
 def test_fewer_layers_are_the_training_as_it_was():
     progress = _progress(3)
     assert progress.first(0) is None

@@ -8,6 +8,7 @@ import numpy as np
 
 from dssfn.config import Plan
 from dssfn.node.checkpoint import Checkpoints
+from dssfn.node.farewell import how_to_go_on
 from dssfn.node.runtime import NodeTraining
 from dssfn.planning import settle
 from dssfn.shard import Shard, one_hot
@@ -53,3 +54,34 @@ def test_a_node_that_has_met_the_others_is_patient_to_the_end(tmp_path):
     again = train()  # node 0 has all layers, node 1 has none
     assert again[0] == first[0]
     assert set(again[0]) == {WAIT_WHEN_GONE}
+
+
+def test_a_node_that_has_all_layers_counts_no_scores_among_them(tmp_path, caplog):
+    caplog.set_level("INFO", logger="dssfn.node")
+    plan = Plan(n_features=3, classes=(0, 1), n_layers=1, width=5, members=2)
+    topology = build_topology("complete", 1)
+    plan, averaging = settle(plan, topology)
+    rng = np.random.default_rng(1)
+    shard = Shard(rng.normal(size=(3, 30)), one_hot(rng.integers(2, size=30), 2))
+    for _ in range(2):
+        (transport,) = memory_network([[0]], [])
+        transport.deadline = 1.0
+        training = NodeTraining(
+            node=0,
+            topology=topology,
+            plan=plan,
+            averaging=averaging,
+            samples=shard,
+            transport=transport,
+            checkpoints=Checkpoints(tmp_path / "checkpoint", {}),
+        )
+        training.run()
+    said = [record.getMessage() for record in caplog.records]
+    assert said == [
+        "layer 0 begins",
+        f"found layers 0 to {max(training.records)}",
+        "all nodes have all layers",
+    ]
+    assert f"{len(training.records)} layers are saved" in how_to_go_on(
+        training, tmp_path
+    )

@@ -321,7 +321,7 @@ def test_a_request_is_signed_for_a_node_of_the_plan_alone(fed, ask):
     for name in ("../../x", "*", "ca", "North"):
         assert repr(name) in refused(fed, request, name)
     result = wrong("federation", "sign", fed, "north", request, "--days", 0)
-    assert "`days`" in result
+    assert "`--days`" in result
     (fed / "ca" / "ca.key").unlink()
     assert "ca.key" in refused(fed, request)
 

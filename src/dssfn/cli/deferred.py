@@ -7,6 +7,8 @@ its module is imported, and its function takes over with its own options.
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -15,6 +17,7 @@ import typer.main
 from typer.core import TyperCommand
 
 from dssfn.cli.outcome import plain_errors
+from dssfn.cli.usage import PlainCommand, by_option
 
 
 class DeferredCommand(TyperCommand):
@@ -24,13 +27,19 @@ class DeferredCommand(TyperCommand):
 
     def load(self) -> TyperCommand:
         """Import the function, with its options."""
-        module, _, function = self.source.partition(":")
+        module, _, name = self.source.partition(":")
+        function = getattr(import_module(module), name)
+        options: dict[str, str] = {}
         alone = typer.Typer(add_completion=False)
-        alone.command(self.name, epilog=self.epilog)(
-            plain_errors(getattr(import_module(module), function))
-        )
+        alone.command(
+            self.name, cls=PlainCommand, help=_flowing(function), epilog=self.epilog
+        )(plain_errors(function, told=lambda text: by_option(text, options)))
         command = typer.main.get_command(alone)
         assert isinstance(command, TyperCommand)
+        for one in command.params:
+            long = [name for name in one.opts if name.startswith("--")]
+            if one.name and long:
+                options[one.name] = long[0]
         return command
 
     def make_context(
@@ -38,6 +47,12 @@ class DeferredCommand(TyperCommand):
     ) -> Any:
         """Parse the options as the function itself declares them."""
         return self.load().make_context(info_name, args, parent, **extra)
+
+
+def _flowing(function: Callable[..., Any]) -> str:
+    """Return a function's docstring, each of its paragraphs in one line."""
+    paragraphs = (inspect.getdoc(function) or "").split("\n\n")
+    return "\n\n".join(" ".join(one.split()) for one in paragraphs)
 
 
 def add_command(

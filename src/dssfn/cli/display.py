@@ -21,6 +21,7 @@ from dssfn.hosting import Traffic
 from dssfn.records import LayerRecord
 from dssfn.report.numbers import NONE, rough, size
 from dssfn.report.training import found
+from dssfn.report.training.tables import beside_layers
 from dssfn.results import Equivalence, Layer, Result, result_text
 from dssfn.runs import OnLayer
 
@@ -95,6 +96,8 @@ def show_layers(result: Result) -> None:
         screen.print("(in brackets: tried, and not kept)")
     if any(row.afresh for row in result.layers):
         screen.print(f"* {found.AFRESH}")
+    if beside := beside_layers(result):
+        screen.print(beside)
 
 
 def _given_columns(row: Layer, result: Result) -> dict[str, str]:
@@ -129,7 +132,8 @@ def _found_columns(row: Layer, result: Result) -> dict[str, str]:
 def _ridge(row: Layer | LayerRecord) -> str:
     if row.ridge is None:
         return NONE
-    return rough(row.ridge) + "*" * row.afresh
+    short = rough(row.ridge)
+    return (short if len(short) < 6 else f"{row.ridge:.0e}") + "*" * row.afresh
 
 
 def _or_dash(value: float | None, form: str = ".2f") -> str:

@@ -9,20 +9,24 @@ import numpy as np
 import typer
 from rich.table import Table as Grid
 
+from dssfn._typing import Array
 from dssfn.cli.console import screen
 from dssfn.cli.display import show_pairs
 from dssfn.cli.model import (
     MOST_CLASSES_SHOWN,
     DataArgument,
     ModelArgument,
+    read_model,
     wanted_columns,
 )
 from dssfn.cli.options import Json
 from dssfn.cli.outcome import print_json
 from dssfn.datasets import read_labelled, read_table
-from dssfn.datasets.checks import Source
-from dssfn.errors import InputError
-from dssfn.modelfile import load_network
+from dssfn.datasets.checks import Source, feature_matrix
+from dssfn.datasets.npz import read_npz
+from dssfn.errors import DataError, InputError
+from dssfn.hints import listing
+from dssfn.scores import TargetMeasure
 from dssfn.shard import class_codes
 from dssfn.training import Model
 
@@ -31,12 +35,13 @@ def evaluate(
     model: ModelArgument,
     data: DataArgument,
     target: Annotated[
-        str | None, typer.Option(help="The column of labels; `y` for NPZ.")
+        str | None,
+        typer.Option(help="The column of labels or numbers; `y` for NPZ."),
     ] = None,
     json: Json = False,
 ) -> None:
     """Compare a model's predictions with the labels of a file."""
-    network = load_network(model)
+    network = read_model(model)
     if network.plan.is_regression:
         figures = _evaluate_numbers(network, data, target)
     else:
@@ -46,7 +51,7 @@ def evaluate(
         return
     show_pairs(
         [
-            (words, form.format(figures[name]).replace("%", " %"))
+            (words, _shown(figures, name, form))
             for name, (words, form) in _SHOWN.items()
             if name in figures
         ]
@@ -62,10 +67,17 @@ _SHOWN = {
     "accuracy": ("accuracy", "{:.2%}"),
     "log_loss": ("log loss", "{:.4f}"),
     "r2": ("R2", "{:.4f}"),
+    "mae": ("mean absolute error", "{:.5g}"),
     "rmse": ("root mean square error", "{:.5g}"),
 }
 # The least probability that counts: one of zero would be infinitely wrong.
 _LEAST = float(np.finfo(np.float64).eps)
+
+
+def _shown(figures: dict[str, Any], name: str, form: str) -> str:
+    if figures[name] is None:
+        return f"not known: {figures['missing'][name]}"
+    return form.format(figures[name]).replace("%", " %")
 
 
 def _evaluate_classes(network: Model, data: Path, target: str | None) -> dict[str, Any]:
@@ -89,25 +101,52 @@ def _evaluate_classes(network: Model, data: Path, target: str | None) -> dict[st
 
 
 def _evaluate_numbers(network: Model, data: Path, target: str | None) -> dict[str, Any]:
-    """Return R2 and the root mean square error, each the mean over the targets."""
+    """Return R2 and errors, each the mean over the targets; None where R2 is not."""
     plan = network.plan
-    if plan.feature_names is None:
+    if target is not None and len(plan.targets) > 1:
         raise InputError(
-            f"`{data.name}`: numbers are compared by the names of their columns, which "
-            "this model does not have. Train it on columns with names."
+            f"`--target` must be left out: the model has {len(plan.targets)} targets, "
+            f"{listing(plan.targets)}, which are all compared."
         )
-    given = target is not None and len(plan.targets) == 1
-    targets = (target,) if given else plan.targets
-    table = read_table(data, features=[*plan.feature_names, *targets])
-    X, T = np.split(table.X, [plan.n_features], axis=1)
-    error = ((network.scores(X.T).T - T) ** 2).mean(axis=0)
-    variance = T.var(axis=0)
+    X, T = _features_and_numbers(network, data, target)  # (J, P), (J, Q)
+    spread = T.std(axis=0)
+    measure = TargetMeasure(T.mean(axis=0), np.where(spread > 0, spread, 1.0))
+    scores = measure.scores(measure.sums(network.scores(X.T), T.T, None))
     return {
         "n_samples": len(T),
-        "r2": float(np.mean(1 - error / np.where(variance > 0, variance, 1.0))),
-        "rmse": float(np.mean(np.sqrt(error))),
-        "targets": list(targets),
+        **{name: getattr(scores, name) for name in measure.figures},
+        **({"missing": scores.missing} if scores.missing else {}),
+        "targets": list(plan.targets if target is None else (target,)),
     }
+
+
+def _features_and_numbers(
+    network: Model, data: Path, target: str | None
+) -> tuple[Array, Array]:
+    plan = network.plan
+    if data.suffix.lower() == ".npz":
+        X = read_table(data, n_features=plan.n_features).X
+        name = "y" if target is None else target
+        y = read_npz(data, (name,))[name]
+        T = feature_matrix(
+            y[:, None] if y.ndim == 1 else y, Source(data.name), name=name
+        )
+        if T.shape != (len(X), plan.n_outputs):
+            raise DataError(
+                f"`{data.name}`: `{name}` must have a row for every sample and a "
+                f"column for every target, {len(X)} by {plan.n_outputs}; got {T.shape}."
+            )
+        return X, T
+    if plan.feature_names is None:
+        raise InputError(
+            f"`{data.name}`: columns are taken by their names, which this model does "
+            "not have. Give an NPZ file with `X` and `y`, or train the model on "
+            "columns with names."
+        )
+    targets = plan.targets if target is None else (target,)
+    table = read_table(data, features=[*plan.feature_names, *targets])
+    X, T = np.split(table.X, [plan.n_features], axis=1)
+    return X, T
 
 
 def _confusion_table(confusion: Any, classes: list[Any]) -> Grid:

@@ -121,7 +121,7 @@ def init(
     standardize: Standardize = None,
     bias: Bias = None,
     solver: Solver = "auto",
-    seed: Annotated[int, option("Key of the random matrices.", TRAINING)] = 0,
+    seed: Annotated[int, option("Random seed.", TRAINING)] = 0,
     days: DaysOption = 825,
     json: JsonOutput = False,
 ) -> None:

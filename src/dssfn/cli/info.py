@@ -13,6 +13,7 @@ from dssfn.cli.outcome import print_json
 from dssfn.ensemble import Ensemble
 from dssfn.modelfile import load_network
 from dssfn.report.numbers import plural, size
+from dssfn.report.training.tables import without_meaning
 from dssfn.training import Model
 
 
@@ -28,7 +29,9 @@ def info(model: ModelArgument, json: Json = False) -> None:
         print_json({**settings, **figures, "file_bytes": n_bytes})
         return
     outputs = ("targets", plan.targets) if plan.targets else ("classes", plan.classes)
-    shown_above = ("classes", "targets", "feature_names", "n_features")
+    hidden = {"classes", "targets", "feature_names", "n_features"} | without_meaning(
+        finds_size=isinstance(network, Ensemble), solver=plan.solver
+    )
     show_pairs(
         [
             ("file", f"{model}, {size(n_bytes, gap=' ')}"),
@@ -39,7 +42,7 @@ def info(model: ModelArgument, json: Json = False) -> None:
             *(
                 (name, str(value))
                 for name, value in settings.items()
-                if name not in shown_above and value is not None
+                if name not in hidden and value is not None
             ),
         ]
     )

@@ -11,7 +11,7 @@ import typer
 
 from dssfn._version import __version__
 from dssfn.cli.deferred import add_command
-from dssfn.cli.usage import OneVoice, PlainUsage
+from dssfn.cli.usage import OneVoice, PlainGroup, PlainUsage
 
 app = typer.Typer(
     name="dssfn",
@@ -30,12 +30,14 @@ app = typer.Typer(
 node_app = typer.Typer(
     name="node",
     help="One node of a real network, over gRPC with TLS on both sides.",
+    cls=PlainGroup,
     no_args_is_help=True,
 )
 federation_app = typer.Typer(
     name="federation",
     help="Set up a network of organisations: the plan, a folder for every node, and "
     "certificates.",
+    cls=PlainGroup,
     no_args_is_help=True,
 )
 mpi_app = typer.Typer(
@@ -58,7 +60,7 @@ add_command(
     "dssfn.cli.simulate:simulate",
     "Train on a simulated network of nodes and report accuracy and traffic.",
     "dssfn simulate --data digits --nodes 20 --degree 4 --partition by-class "
-    "--layers 5 --width 200 --check-equivalence",
+    "--check-equivalence",
 )
 add_command(
     app,

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dssfn.config import AUTO, FOLDS, SCALES, SIZES
+from dssfn.config import AUTO, FOLDS
 from dssfn.errors import PlanError
 from dssfn.presets import PRESETS, resolve
 from dssfn.registry import SOLVERS
@@ -30,11 +30,14 @@ Width = Annotated[
 Members = Annotated[
     str | None, option("Networks that validate each other: a number, or auto.", MODEL)
 ]
-Ridge = Annotated[
-    str, option("Pull of a layer towards the one before: a number, or auto.", MODEL)
-]
+Ridge = Annotated[str, option("Regularisation strength: a number, or auto.", MODEL)]
 Scale = Annotated[
-    str, option(f"Deviation to divide inputs by: auto, {', '.join(SCALES)}.", MODEL)
+    str,
+    option(
+        "How inputs are scaled: auto, columns (each by its own deviation) or common "
+        "(all by one, for pixels).",
+        MODEL,
+    ),
 ]
 Folds = Annotated[
     str, option(f"What a member leaves out: {', '.join(FOLDS)}.", MODEL, "--folds")
@@ -42,14 +45,23 @@ Folds = Annotated[
 Size = Annotated[
     str,
     option(
-        f"How sizes are found, by default by validation: {', '.join(SIZES)}.", MODEL
+        "How the size is found: auto (by validation) or ssfn: grow one network by its "
+        "training error, as in the SSFN papers; slower, and it can overfit.",
+        MODEL,
     ),
 ]
 ClassWeight = Annotated[str | None, option("balanced: all classes count alike.", MODEL)]
 Alpha = Annotated[
     float | None, option("Radius of the output matrix, in units of sqrt(2Q).", MODEL)
 ]
-Gain = Annotated[float | None, option("Norm of the random features.", MODEL)]
+Gain = Annotated[
+    float | None,
+    option(
+        "Scale of the random units: their norm if sizes are given, else the root "
+        "mean square of one.",
+        MODEL,
+    ),
+]
 Standardize = Annotated[
     bool | None, option("Scale inputs by the network's mean and spread.", MODEL)
 ]
@@ -66,7 +78,8 @@ DataDir = Annotated[
     Path | None, option("Folder of NAME.npz files (or DSSFN_DATA_DIR).", DATA)
 ]
 Out = Annotated[
-    Path | None, option("Folder for the model, metrics and report.", OUTPUT)
+    Path | None,
+    option("Folder for model, metrics and report, which replace earlier ones.", OUTPUT),
 ]
 Quiet = Annotated[bool, option("No progress.", OUTPUT, "--quiet")]
 _JSON = "Print one JSON object, nothing else."

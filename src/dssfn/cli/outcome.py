@@ -24,8 +24,13 @@ def show_lines(text: str) -> None:
     print(*map(printable, text.split("\n")), sep="\n")
 
 
-def plain_errors(command: Callable[Params, Result]) -> Callable[Params, Result]:
-    """Let a command end with a one-line error and its exit code, not a traceback."""
+def plain_errors(
+    command: Callable[Params, Result], told: Callable[[str], str] = str
+) -> Callable[Params, Result]:
+    """Let a command end with a one-line error and its exit code, not a traceback.
+
+    `told` turns the text about wrong input into the words of the command line.
+    """
 
     @functools.wraps(command)
     def guarded(*args: Params.args, **kwargs: Params.kwargs) -> Result:
@@ -36,7 +41,7 @@ def plain_errors(command: Callable[Params, Result]) -> Callable[Params, Result]:
         except KeyboardInterrupt:
             raise end_with("Interrupted.", INTERRUPTED) from None
         except InputError as exc:
-            raise end_with(f"Error: {exc}", WRONG_INPUT) from exc
+            raise end_with(f"Error: {told(str(exc))}", WRONG_INPUT) from exc
         except BrokenPipeError:
             # The reader of our output has left, as `head` does; that is no error.
             _drop_output()

@@ -10,8 +10,9 @@ from pathlib import Path
 import msgspec
 
 from dssfn._atomic import make_writable, no_empty_folders, write_atomically
+from dssfn.errors import DataError
 from dssfn.modelfile import save_network
-from dssfn.results import MODEL_FILE, write_result
+from dssfn.results import MODEL_FILE, read_result, write_result
 from dssfn.runs import Outcome
 
 LAYERS_FILE = "layers.jsonl"
@@ -26,6 +27,22 @@ def out_folder(path: Path | None) -> Iterator[None]:
     with no_empty_folders(path):
         make_writable(path, "--out")
         yield
+
+
+def held_model(path: Path) -> tuple[bytes, str] | None:
+    """Return the bytes of the model that a folder holds, and what it was trained on.
+
+    None if there is no model in it.
+    """
+    try:
+        content = (path / MODEL_FILE).read_bytes()
+    except OSError:
+        return None
+    try:
+        data = read_result(path).data
+    except DataError:
+        data = None
+    return content, data or "other data"
 
 
 def write_outcome(outcome: Outcome, path: Path) -> None:

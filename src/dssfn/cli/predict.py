@@ -15,13 +15,12 @@ import typer
 from dssfn._atomic import write_atomically
 from dssfn._plain_text import printable
 from dssfn._typing import Array
-from dssfn.cli.model import DataArgument, ModelArgument, wanted_columns
+from dssfn.cli.model import DataArgument, ModelArgument, read_model, wanted_columns
 from dssfn.cli.options import Json
 from dssfn.datasets import read_table
 from dssfn.ensemble import Ensemble
 from dssfn.errors import InputError
 from dssfn.json_text import to_json
-from dssfn.modelfile import load_network
 from dssfn.training import Model
 
 
@@ -55,7 +54,7 @@ def predict(
             f"`--out` must not be the model or the data themselves, got `{out}`. Name "
             "another file."
         )
-    network = load_network(model)
+    network = read_model(model)
     X = read_table(data, **wanted_columns(network)).X
     if network.plan.is_regression:
         columns = _numbers(network, X, spread=proba)

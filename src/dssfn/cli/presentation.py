@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from dssfn.cli.console import notes
 from dssfn.cli.display import (
     layer_progress,
     print_result,
@@ -14,7 +15,7 @@ from dssfn.cli.display import (
     show_summary,
 )
 from dssfn.cli.outcome import show_lines
-from dssfn.cli.outfolder import out_folder, write_outcome
+from dssfn.cli.outfolder import held_model, out_folder, write_outcome
 from dssfn.cli.report import try_to_report
 from dssfn.config import Plan
 from dssfn.results import MODEL_FILE
@@ -52,9 +53,19 @@ class Presentation:
             yield on_layer
 
     def write(self, outcome: Outcome) -> None:
-        """Write the model and the metrics, if there is a folder for them."""
-        if self.out is not None:
-            write_outcome(outcome, self.out)
+        """Write the model and the metrics, if there is a folder for them.
+
+        Another model that was there is replaced, and standard error says so.
+        """
+        if self.out is None:
+            return
+        before = held_model(self.out)
+        write_outcome(outcome, self.out)
+        if before is not None and before != held_model(self.out):
+            notes.print(
+                f"{self.out} held a model of {before[1]}; it was replaced.",
+                soft_wrap=True,
+            )
 
     def show(self, outcome: Outcome, *, beside_model: str = "") -> None:
         """Print all metrics, then write the report; `beside_model` ends a line."""

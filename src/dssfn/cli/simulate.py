@@ -100,7 +100,12 @@ def simulate(
         float | None, option("ADMM parameter of the others.", TRAINING)
     ] = None,
     warm_start: Annotated[
-        bool, option("Start ADMM at lossless flow.", TRAINING, "--warm-start")
+        bool,
+        option(
+            "Start ADMM of a layer at the output of the one before.",
+            TRAINING,
+            "--warm-start",
+        ),
     ] = False,
     relaxation: Annotated[
         float, option("Over-relaxation of ADMM; 1 for none.", TRAINING)
@@ -112,7 +117,7 @@ def simulate(
         float | None, option("End ADMM at residuals below this.", TRAINING)
     ] = None,
     seed: Annotated[
-        int, option("Key of the random matrices, partition and split.", TRAINING)
+        int, option("Random seed, also of the partition and the split.", TRAINING)
     ] = 0,
     memory: Annotated[
         str | None,

@@ -2,19 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from dssfn.cli.outcome import end_with
 from dssfn.errors import TransportError
 from dssfn.exit_codes import WRONG_INPUT
 
+# Options that have another name than the setting or argument they stand for.
+_ARGUMENTS = {
+    "kind": "topology",
+    "n_nodes": "nodes",
+    "n_layers": "layers",
+    "n_rounds": "rounds",
+    "n_iter": "iterations",
+}
+# The argument that an error is about stands first; others are told from the names of
+# columns, which may be any, by what only an argument's name has.
+_FIRST = re.compile(r"^`(\w+)`(?= must|:| = | x )")
+_ANOTHER = re.compile(r"`([a-z]+_[a-z]+)`")
 
-class PlainUsage(TyperGroup):
+
+def by_option(message: str, options: Mapping[str, str]) -> str:
+    """Return an error's text with options in place of the arguments of functions.
+
+    Parameters
+    ----------
+    message : str
+        The text.
+    options : mapping
+        The options of the command by the names of its function's arguments.
+
+    Examples
+    --------
+    >>> by_option("`n_nodes` must be positive, got 0.", {"nodes": "--nodes"})
+    '`--nodes` must be positive, got 0.'
+    """
+
+    def option(found: re.Match[str]) -> str:
+        name = _ARGUMENTS.get(found[1], found[1])
+        return f"`{options[name]}`" if name in options else found[0]
+
+    return _ANOTHER.sub(option, _FIRST.sub(option, message))
+
+
+class PlainFlags:
+    """A command whose help says nothing of the type of a flag, which has no value."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return all parameters; the help shows a flag by its names alone."""
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for one in params:
+            if getattr(one, "is_flag", False):
+                one.metavar = ""
+        return params
+
+
+class PlainCommand(PlainFlags, TyperCommand):
+    """A command as it is shown and parsed once its function is known."""
+
+
+class PlainGroup(PlainFlags, TyperGroup):
+    """A group of commands."""
+
+
+class PlainUsage(PlainGroup):
     """A group of commands that says in one line what it does not understand."""
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
@@ -28,7 +85,7 @@ class PlainUsage(TyperGroup):
             return super().invoke(ctx)
 
 
-class OneVoice(TyperGroup):
+class OneVoice(PlainGroup):
     """A group of commands that all ranks were given alike: the first one complains."""
 
     def invoke(self, ctx: Any) -> Any:

@@ -93,6 +93,8 @@ def existing_file(path: str | Path) -> Path:
 
 def forgotten_suffix(path: Path) -> str:
     """Return a question about a data file of that name, to end a message, if any."""
+    if not path.name:  # the current folder, or the root
+        return ""
     for suffix in SUFFIXES:
         if path.with_name(path.name + suffix).is_file():
             return f" Did you mean `{path.name}{suffix}`?"

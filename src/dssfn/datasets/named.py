@@ -18,7 +18,7 @@ from dssfn.datasets.openml import check_name, fetch_openml_dataset
 from dssfn.datasets.recipes import RECIPES
 from dssfn.datasets.stored import keep, read_kept, read_stored
 from dssfn.errors import DataError, PlanError
-from dssfn.hints import did_you_mean
+from dssfn.hints import did_you_mean, no_file
 
 BUILTIN_NAMES = ("digits", "wine", "breast_cancer", "iris")
 """Sets that come with scikit-learn and need no download."""
@@ -133,9 +133,13 @@ def _stored(name: str, folder: Path | None) -> Path | None:
 
 
 def _ask_for_suffix(source: str, data_dir: Path | None) -> None:
-    """Refuse to download a set that has the name of a local file without its suffix."""
-    meant = forgotten_suffix(Path(source))
-    if meant and source not in KNOWN_NAMES and not _stored(source, _data_dir(data_dir)):
+    """Refuse to download what has the name of a folder or of a file without suffix."""
+    if source in KNOWN_NAMES or _stored(source, _data_dir(data_dir)):
+        return
+    path = Path(source)
+    if path.is_dir():
+        raise DataError(no_file(path))
+    if meant := forgotten_suffix(path):
         raise DataError(f"No data set `{source}` is at hand.{meant}")
 
 

@@ -31,6 +31,7 @@ from dssfn.training import check_stages
 
 log = logging.getLogger("dssfn.node")
 
+CHECKPOINT_FILE = "checkpoint.dssfn"
 VERSION = 2
 
 
@@ -103,6 +104,12 @@ class Checkpoints:
         if solved >= _n_solved(self.aside):
             self.aside.unlink(missing_ok=True)
 
+    def check(self) -> None:
+        """Raise the error of `load` early: nothing but what it belongs to is read."""
+        for path in (self.aside, self.path):
+            if header := _read_header(path):
+                self._check_owner(path, header)
+
     def load(self, plan: Plan) -> Saved:
         """Return all that was saved and can be used.
 
@@ -135,25 +142,41 @@ class Checkpoints:
         except (ValueError, IndexError, SafetensorError, msgspec.MsgspecError) as exc:
             log.warning("%s cannot be used (%s): starting from scratch", path, exc)
             return None, ()
-        for what, value in self.belongs_to.items():
-            if header.belongs_to.get(what) != value:
-                raise PlanError(
-                    f"`{path}` belongs to another training: {what} was "
-                    f"{header.belongs_to.get(what)} and is {value}. Remove it or "
-                    "choose another `out` folder to start from scratch."
-                )
+        self._check_owner(path, header)
         return progress, header.records
+
+    def _check_owner(self, path: Path, header: _Header) -> None:
+        for what, value in self.belongs_to.items():
+            was = header.belongs_to.get(what)
+            if was != value:
+                raise PlanError(
+                    f"`{path}` belongs to another training: {what} was {_brief(was)} "
+                    f"and is {_brief(value)}. Put back what it was, or start from "
+                    "scratch: `dssfn node run NODE --fresh`."
+                )
+
+
+def _brief(value: str | int | None) -> str:
+    """Return a value, of a digest the first digits."""
+    text = str(value)
+    return f"{text[:8]}…" if len(text) > 16 else text
 
 
 def _n_solved(path: Path) -> int:
-    """Return how many layers a usable checkpoint has; 0 if there is none."""
+    """Return how many stages a usable checkpoint has; 0 if there is none."""
+    header = _read_header(path)
+    return len(header.iterations) if header else 0
+
+
+def _read_header(path: Path) -> _Header | None:
+    """Return the header of a checkpoint; None if there is none that can be read."""
     try:
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
             text = file.read(min(length, path.stat().st_size))
-        return len(msgspec.json.decode(text, type=_Header).iterations)
+        return msgspec.json.decode(text, type=_Header)
     except (FileNotFoundError, UnicodeDecodeError, msgspec.MsgspecError):
-        return 0
+        return None
 
 
 def _digest(tensors: dict[str, Array]) -> str:

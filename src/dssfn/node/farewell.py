@@ -61,17 +61,18 @@ def farewell(training: NodeTraining, node: Path) -> Iterator[None]:
         reason = reason_of(exc)
         training.transport.close(reason)
         if reason is Reason.STOPPED:
-            log.error("stopped. %s", _how_to_go_on(training, node))
+            log.error("stopped. %s", how_to_go_on(training, node))
         elif reason is Reason.GAVE_UP:
-            log.error("%s", _how_to_go_on(training, node))
+            log.error("%s", how_to_go_on(training, node))
         else:
             log.error("%s (the others are told: %s)", exc, reason.value)
         raise
     training.transport.close(Reason.FINISHED)
 
 
-def _how_to_go_on(training: NodeTraining, node: Path) -> str:
-    solved = len(training.furthest.stages) if training.furthest else 0
+def how_to_go_on(training: NodeTraining, node: Path) -> str:
+    """Return what is saved of a training, and the command that goes on from there."""
+    solved = training.furthest.n_layers if training.furthest else 0
     most = "" if training.plan.finds_size else f" of {training.plan.depth + 1}"
     return (
         f"{solved}{most} layers are saved; to go on from there: dssfn node run {node}"

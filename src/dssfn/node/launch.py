@@ -22,15 +22,14 @@ import msgspec
 from dssfn._plain_text import printable
 from dssfn.config import Plan, bytes_of
 from dssfn.cores import n_cores
-from dssfn.federation import Federation
 from dssfn.modelfile import save_network
-from dssfn.node.checkpoint import Checkpoints
 from dssfn.node.connect import connect
 from dssfn.node.farewell import farewell
 from dssfn.node.native_log import native_lines
 from dssfn.node.own_scores import OwnSamples
 from dssfn.node.preflight import (
     check_port,
+    checkpoints_of,
     class_counts,
     few_samples,
     identity_of,
@@ -52,11 +51,10 @@ from dssfn.results import (
     write_result,
 )
 from dssfn.scoring import validation_scores
-from dssfn.shard import Samples
 from dssfn.summary import graph_of, layer_of, settings_of
 from dssfn.training import Model
 
-CHECKPOINT_FILE, LOG_FILE = "checkpoint.dssfn", "node.log"
+LOG_FILE = "node.log"
 
 log = logging.getLogger("dssfn.node")
 
@@ -83,9 +81,10 @@ def launch(node: Path, *, fresh: bool = False) -> tuple[Path, Result]:
     if spec.listen is not None:
         check_port(spec.listen)
     metrics = _metrics_of(spec.metrics)
-    checkpoints = Checkpoints(out / CHECKPOINT_FILE, _belongs_to(federation, samples))
+    checkpoints = checkpoints_of(spec, federation, samples)
     if fresh:
         checkpoints.forget()
+    checkpoints.check()
     with ExitStack() as stack:
         stack.enter_context(native_lines())
         stack.enter_context(_logging(out / LOG_FILE))
@@ -159,13 +158,6 @@ def warn_of_few(n_samples: int) -> None:
         log.warning("%s", warning)
 
 
-def _belongs_to(federation: Federation, samples: Samples) -> dict[str, str | int]:
-    return {
-        "plan": federation.fingerprint(),
-        "number of samples": samples.n_samples,
-    }
-
-
 class _OneLine(logging.Formatter):
     """A log format without escape codes or line breaks that would forge another line.
 
@@ -235,7 +227,9 @@ def _finish(
         train_error_db=last.train_error_db if last else None,
         scores=validation_scores(training.scores, names),
         layers=tuple(layer_of(one, test_accuracy=None) for one in layers),
-        graph=graph_of(training.topology, network.plan.tol),
+        graph=msgspec.structs.replace(
+            graph_of(training.topology, network.plan.tol), names=tuple(names)
+        ),
         peers={
             peer: NeighbourTraffic(**asdict(account))
             for peer, (account, _) in accounts.items()

@@ -33,7 +33,7 @@ class _Collector:
             ("step", "Averagings since the start.", at.step),
             ("round", "Neighbour exchanges of this averaging.", at.round),
             ("epoch", "How often nodes had to go back together.", transport.epoch),
-            ("layers_solved", "Layers.", len(solved.stages) if solved else 0),
+            ("layers_solved", "Layers.", solved.n_layers if solved else 0),
         ):
             yield GaugeMetricFamily(f"dssfn_{name}", text, value)
         if training.records:

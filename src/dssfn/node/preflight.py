@@ -6,7 +6,7 @@ import asyncio
 import shutil
 import socket
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,10 +19,12 @@ from dssfn.config import Plan, bytes_of
 from dssfn.datasets import FileSamples
 from dssfn.errors import DataError, InputError, ProtocolError, TransportError
 from dssfn.federation import Federation, split_address
+from dssfn.node.checkpoint import CHECKPOINT_FILE, Checkpoints
 from dssfn.node.connect import largest_letter, neighbours_of
 from dssfn.node.identity import Identity, read_identity
 from dssfn.node.runtime import settled
 from dssfn.node.spec import NodeSpec
+from dssfn.shard import Samples
 from dssfn.transports.grpc.peer_names import certificate_of_peer
 from dssfn.transports.grpc.refusals import Refusal, Refused
 from dssfn.transports.grpc.troubles import DIALLING
@@ -65,6 +67,19 @@ def _open(spec: NodeSpec, path: str, plan: Plan) -> FileSamples:
     return samples
 
 
+def checkpoints_of(
+    spec: NodeSpec, federation: Federation, samples: Samples
+) -> Checkpoints:
+    """Return where the node keeps its progress, and what that belongs to."""
+    return Checkpoints(
+        Path(spec.out) / CHECKPOINT_FILE,
+        {
+            "plan": federation.fingerprint(),
+            "number of samples": samples.n_samples,
+        },
+    )
+
+
 def few_samples(n_samples: int) -> str | None:
     """Return a warning about a node with very few samples; None if they are enough."""
     if n_samples >= FEW:
@@ -101,18 +116,22 @@ def _shown_counts(plan: Plan, counts: NDArray[np.intp]) -> str:
     return text
 
 
-def _examine_data(spec: NodeSpec, plan: Plan) -> Iterator[Finding]:
+def _examine_data(
+    spec: NodeSpec, plan: Plan
+) -> Generator[Finding, None, FileSamples | None]:
+    """Look at the data, and return them if they can be used."""
     try:
         samples = samples_of(spec, plan)
         counts = class_counts(samples)
     except InputError as exc:
         yield Finding("data", False, str(exc))
-        return
+        return None
     found = f"{samples.n_samples} samples, {samples.n_features} features"
     yield Finding("data", True, found)
     yield Finding("classes", True, _shown_counts(plan, counts))
     if warning := few_samples(samples.n_samples):
         yield Finding("few samples", None, warning)
+    return samples
 
 
 def _examine_test(spec: NodeSpec, plan: Plan) -> Iterator[Finding]:
@@ -147,9 +166,10 @@ def examine(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
 
     def plan_of() -> str:
         largest = 8 * largest_letter(plan, len(federation.nodes)) / 1e6
+        shown = f"{largest:,.0f}" if largest >= 10 else f"{largest:.2g}"
         return (
             f"{len(federation.nodes)} nodes, fingerprint "
-            f"{federation.fingerprint()[:16]}, messages up to {largest:.2g} MB"
+            f"{federation.fingerprint()[:16]}, messages of at most {shown} MB"
         )
 
     identity: Identity | None = None
@@ -168,12 +188,26 @@ def examine(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
 
     yield _finding("plan", plan_of)
     yield _finding("certificate", certificate)
-    yield from _examine_data(spec, plan)
+    samples = yield from _examine_data(spec, plan)
     yield from _examine_test(spec, plan)
     yield _finding("out", out)
+    if samples is not None:
+        yield from _examine_checkpoint(checkpoints_of(spec, federation, samples), plan)
     if spec.listen is not None:
         yield _finding("port", partial(port, spec.listen))
     yield from _reach_all(spec, federation, identity)
+
+
+def _examine_checkpoint(checkpoints: Checkpoints, plan: Plan) -> Iterator[Finding]:
+    def checkpoint() -> str:
+        checkpoints.check()
+        saved = checkpoints.load(plan).furthest
+        if saved is None:
+            return "it cannot be used; the training starts from scratch"
+        return f"layers 0 to {saved.n_layers - 1}; the training goes on from there"
+
+    if checkpoints.path.exists() or checkpoints.aside.exists():
+        yield _finding("checkpoint", checkpoint)
 
 
 def _finding(what: str, check: Callable[[], str]) -> Finding:

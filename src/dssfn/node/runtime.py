@@ -98,7 +98,7 @@ class NodeTraining:
         self.furthest, self.progress = saved.furthest, saved.latest
         self.records = {record.layer: record for record in saved.records}
         if self.furthest:
-            log.info("found layers 0 to %d", len(self.furthest.stages) - 1)
+            log.info("found layers 0 to %d", self.furthest.n_layers - 1)
         if self.is_complete:
             self._wait_for(WAIT_WHEN_COMPLETE)
         else:
@@ -111,7 +111,10 @@ class NodeTraining:
             except PeerTimeout as exc:
                 if not self.is_complete:
                     raise
-                log.info("%s This node's model is complete.", exc)
+                log.info(
+                    "%s is not there; it is not needed, this node's model is complete",
+                    exc.peer or "a neighbour",
+                )
                 assert self.furthest is not None
                 return model_of(self.plan, self.furthest)
 
@@ -134,7 +137,10 @@ class NodeTraining:
         self._wait_for(
             WAIT_WHEN_GONE
         )  # they are there, and may need this node to the end
-        log.info("layer %d begins", 0 if start is None else len(start.stages))
+        if is_complete(self.plan, start):
+            log.info("all nodes have all layers")
+        else:
+            log.info("layer %d begins", start.n_layers if start else 0)
         program = train_node(
             self.samples,
             self.plan,

@@ -39,14 +39,14 @@ _SETTINGS = {
     "n_layers": "hidden layers; auto: as many as validation asks for",
     "width": "random units of a layer, or auto",
     "members": "networks that validate each other, or auto; 1: one of given sizes",
-    "ridge": "pull of a layer towards the one before, or auto",
-    "scale": "inputs are divided by: columns (each by its own), common, or auto",
+    "ridge": "regularisation strength, or auto",
+    "scale": "of the inputs: columns (each by its own deviation), common, or auto",
     "folds": "what a member is validated on: rows, or whole nodes",
     "size": "auto, or ssfn: one network that grows by its training error",
     "class_weight": "all classes count alike, however rare",
     "publish_scores": "whether all nodes learn how good the model is at each",
     "alpha": "radius of the output matrix, in units of sqrt(2 x classes); given sizes",
-    "gain": "norm of the random features",
+    "gain": "scale of the random units: their norm, or if auto the rms of one",
     "standardize": "scale inputs by the network's mean and spread",
     "bias": "value of a constant input; 0 for none",
     "solver": "auto, gram; for given sizes also krylov or admm",
@@ -55,7 +55,7 @@ _SETTINGS = {
     "tol": "accuracy of every average, for other ways of averaging",
     "latency": "seconds per exchange, a hint for auto",
     "bandwidth": "bits per second of a link, another",
-    "seed": "key of the random matrices",
+    "seed": "random seed",
 }
 
 _EXAMPLES = {"class_weight": "balanced"}  # of settings that may be left out
@@ -70,6 +70,8 @@ plan = "plan.toml"
 
 data = {data}  # the file of this node: CSV, TSV, Parquet or NPZ; it stays here
 {target}
+# test = "test.csv"  # samples to test the model on; by default its training samples
+# local_model = false  # train no model on this node's samples alone to compare with
 out = "out"  # folder for the model, the log and the checkpoint
 
 certificate = "node.crt"

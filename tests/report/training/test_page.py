@@ -251,6 +251,21 @@ def test_one_node_and_an_unchecked_training():
     assert "graph" not in drawn(result)
 
 
+def test_nodes_of_a_graph_have_their_names_where_these_fit():
+    names = ["north", "south", "east", "west", "middle"]
+    result = sample_result()
+    result["graph"]["names"] = names
+    drawing = drawn(result)["graph"]
+    assert all(f">{name}<" in drawing.svg for name in names)
+    result["graph"]["names"][0] = "n" * 40
+    assert not any(f">{name}<" in drawn(result)["graph"].svg for name in names)
+
+
+def test_a_setting_without_a_value_has_no_row():
+    groups = tables.settings_tables(msgspec.convert(sample_result(), Result))
+    assert all(value for group in groups for _, value in group.rows)
+
+
 def test_a_graph_too_large_to_draw_is_told_in_numbers():
     result = sample_result()
     nothing = dict.fromkeys(("edges", "diameter", "contraction", "averaging"))

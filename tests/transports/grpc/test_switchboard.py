@@ -412,3 +412,14 @@ def test_only_names_of_the_plan_are_shown_of_what_a_neighbour_says(board):
     status = pb.Envelope(status=pb.Status(waiting_for=names)).SerializeToString()
     assert _takes(board, link, stream, status)
     assert link.waiting_for == ("n2",)
+
+
+def test_those_who_are_not_there_at_the_start_are_named_soon_and_once(board, caplog):
+    caplog.set_level("INFO", logger="dssfn.node")
+    board.patience = 10 * DEADLINE
+    _greet(board, node="n1")
+    with pytest.raises(PeerTimeout) as caught:
+        board.exchange(TAG, {}, [(1, 0), (2, 0)])
+    said = [record.getMessage() for record in caplog.records]
+    assert said.count("waiting for n2") == 1
+    assert caught.value.peer == "n2"

@@ -71,6 +71,7 @@ def dssfn_curve(
     assert equal is not None
     accuracies = [one.test_accuracy or 0.0 for one in result.layers]
     layers = [one.bytes_total or 0 for one in result.layers]
+    layers[-1] += total.after_layers.bytes_total
     sent = np.cumsum([total.before_layers.bytes_total, *layers])[1:]
     return {
         **_curve(sent.tolist(), accuracies),

@@ -27,6 +27,7 @@ from dssfn.report.canvas import (
 )
 from dssfn.report.layout import positions
 from dssfn.report.numbers import (
+    clean,
     count,
     plural,
     size,
@@ -40,6 +41,8 @@ from dssfn.results import Result
 
 LARGEST_DRAWN = 400  # nodes
 LARGEST_NUMBERED = 32
+MOST_NAMED = 12
+LONGEST_NAMED = 14  # letters
 MOST_BARS_WITH_FIGURES = 6
 ONE_ROUNDING = 2.2e-16  # of a double
 
@@ -57,17 +60,18 @@ def draw_all(result: Result) -> dict[str, Drawing]:
 
 def draw_graph(result: Result) -> Drawing | None:
     """Draw nodes and links."""
-    edges = result.graph.edges if result.graph else None
-    n_nodes = result.settings.n_nodes
-    if not edges or n_nodes > LARGEST_DRAWN:
+    graph, n_nodes = result.graph, result.settings.n_nodes
+    edges = graph.edges if graph else None
+    if graph is None or not edges or n_nodes > LARGEST_DRAWN:
         return None
+    names = graph.names if _fit(graph.names, n_nodes) else ()
     points = positions(n_nodes, edges, result.settings.topology)
     (left, low), (right, high) = points.min(axis=0) - 0.13, points.max(axis=0) + 0.13
     axes = new_axes(float(np.clip(340 * (high - low) / (right - left), 60, 310)))
     bare(axes)
     axes.set_aspect("equal")
     axes.set_xlim(left, right)
-    axes.set_ylim(low, high)
+    axes.set_ylim(low - 0.1 * bool(names), high)
     links = LineCollection(
         [points[list(edge)] for edge in edges],
         colors=QUIET,
@@ -75,12 +79,18 @@ def draw_graph(result: Result) -> Drawing | None:
         zorder=1,
     )
     axes.add_collection(links)
-    _draw_nodes(axes, points)
+    _draw_nodes(axes, points, names)
     label = f"Graph: {plural(n_nodes, 'node')}, {plural(len(edges), 'link')}."
     return finish(axes, "graph", label)
 
 
-def _draw_nodes(axes: Axes, points: Any) -> None:
+def _fit(names: tuple[str, ...], n_nodes: int) -> bool:
+    """Return whether there is a name for every node, and room for all of them."""
+    is_short = all(len(name) <= LONGEST_NAMED for name in names)
+    return len(names) == n_nodes <= MOST_NAMED and is_short
+
+
+def _draw_nodes(axes: Axes, points: Any, names: tuple[str, ...]) -> None:
     numbered = len(points) <= LARGEST_NUMBERED
     area = 300 if len(points) <= 16 else 190 if numbered else 40
     if len(points) > 100:
@@ -94,6 +104,12 @@ def _draw_nodes(axes: Axes, points: Any) -> None:
         linewidths=1.5,
         zorder=2,
     )
+    for name, point in zip(names, points, strict=False):
+        axes.annotate(
+            clean(name), point, (0, -12), textcoords="offset points", ha="center",
+            va="top", color=INK, size=SMALL,
+        )  # fmt: skip
+    numbered = numbered and not names
     for node, (x, y) in enumerate(points if numbered else ()):
         axes.text(
             x, y, str(node), color=SURFACE, size=SMALL, ha="center",
@@ -102,12 +118,14 @@ def _draw_nodes(axes: Axes, points: Any) -> None:
 
 
 def draw_traffic(result: Result) -> Drawing | None:
-    """Draw bytes over all links, layer by layer and before the first."""
-    if result.communication is None:
+    """Draw bytes over all links, layer by layer, and before and after all layers."""
+    sent = result.communication
+    if sent is None:
         return None
-    before = result.communication.before_layers.bytes_total
-    bars = [("start", before)] if before else []
+    bars = [("start", sent.before_layers.bytes_total)]
     bars += [(str(row.layer), row.bytes_total or 0) for row in result.layers]
+    bars.append(("end", sent.after_layers.bytes_total))
+    bars = [one for one in bars if one[1] or one[0] not in ("start", "end")]
     names, sizes = [name for name, _ in bars], [sent for _, sent in bars]
     if not any(sizes):
         return None

@@ -129,7 +129,8 @@ def _traffic(result: Result, pictures: Pictures) -> str:
     return section(
         "Traffic",
         "Payload over all links in both directions. What nodes agree on before the "
-        "first layer, such as the scale of the inputs, is the bar called start.",
+        "first layer, such as the scale of the inputs, is the bar called start; after "
+        "the last one, how good the model is, the one called end.",
         figure(pictures, "traffic", "Sent", "Bytes over all links, layer by layer."),
         table_card(tables.traffic_table(result)),
     )

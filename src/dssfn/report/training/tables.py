@@ -42,7 +42,7 @@ _OF_ADMM = (
 )  # fmt: skip
 # What means nothing to a network that found its size, and to one of given size.
 _OF_GIVEN = ("alpha", "accuracy", "patience_input", "patience_hidden")
-_OF_FOUND = ("members", "ridge", "folds", "size", "publish_scores")
+_OF_FOUND = ("members", "ridge", "scale", "folds", "size", "publish_scores")
 _UNITS = {"latency": "\u202fs", "bandwidth": "\u202fbit/s"}
 _NAMES = {
     "n_features": "features", "feature_names": "names of features",
@@ -50,13 +50,13 @@ _NAMES = {
     "n_rounds": "gossip rounds of an average", "n_layers": "hidden layers",
     "latency": "latency of an exchange", "bandwidth": "bandwidth of a link",
     "width": "random units of a layer", "alpha": "alpha, radius / √(2Q)",
-    "gain": "gain, norm of the random part", "standardize": "inputs are scaled",
+    "gain": "gain, scale of the random units", "standardize": "inputs are scaled",
     "bias": "constant input", "n_iter": "iterations of a layer",
     "mu_input": "mu of layer 0", "mu_hidden": "mu of other layers",
     "warm_start": "warm start", "balance_mu": "mu balances residuals",
     "residual_tol": "residuals to stop at", "accuracy": "accuracy of a layer",
     "patience_input": "patience at layer 0", "patience_hidden": "patience",
-    "ridge": "ridge towards the layer before", "scale": "scale of the inputs",
+    "ridge": "ridge, regularisation strength", "scale": "scale of the inputs",
     "folds": "what a member leaves out", "size": "how the size is found",
     "class_weight": "weights of classes",
     "publish_scores": "nodes' own scores are published",
@@ -194,9 +194,20 @@ def layers_table(result: Result) -> Table:
     """Return a table with one row per layer."""
     rows = [_layer_cells(row, result) for row in result.layers]
     head = list(rows[0]) if rows else ["layer"]
-    note = f"* {found.AFRESH}." if any(row.afresh for row in result.layers) else ""
+    afresh = f"* {found.AFRESH}." if any(row.afresh for row in result.layers) else ""
+    notes = filter(None, (afresh, beside_layers(result)))
     lines = [list(cells.values()) for cells in rows]
-    return Table("Layer by layer", head, lines, note=note)
+    return Table("Layer by layer", head, lines, note=" ".join(notes))
+
+
+def beside_layers(result: Result) -> str:
+    """Return the rounds that are of no layer, in words; nothing if there are none."""
+    sent = result.communication
+    if sent is None:
+        return ""
+    parts = {"inputs": sent.before_layers.rounds, "scores": sent.after_layers.rounds}
+    told = [f"{plural(n, 'round')} for the {what}" for what, n in parts.items() if n]
+    return f"Beside the layers: {', '.join(told)}." if told else ""
 
 
 def _layer_cells(row: Layer, result: Result) -> dict[str, str]:
@@ -380,11 +391,12 @@ def settings_tables(result: Result) -> list[Table]:
     given = msgspec.to_builtins(result.settings)
     first = [name for name in _OF_THE_NETWORK if name in given]
     settings = {name: given.pop(name) for name in first} | given
-    hidden = {"found", *(_OF_GIVEN if result.settings.finds_size else _OF_FOUND)}
-    hidden |= set() if result.settings.solver == "admm" else set(_OF_ADMM)
+    hidden = {"found"} | without_meaning(
+        finds_size=result.settings.finds_size, solver=result.settings.solver
+    )
     groups: dict[str, list[tuple[str, str]]] = {name: [] for name in _GROUPS}
     for name, value in settings.items():
-        if value not in (None, []) and name not in hidden:
+        if value not in (None, [], ()) and name not in hidden:
             group = next((g for g in _GROUPS if name in _GROUPS[g]), _REST)
             more = _UNITS.get(name, "") + " (found)" * (name in result.settings.found)
             groups[group].append((_NAMES.get(name, name), setting(value) + more))
@@ -393,6 +405,16 @@ def settings_tables(result: Result) -> list[Table]:
         for name, rows in groups.items()
         if rows
     ]
+
+
+def without_meaning(*, finds_size: bool, solver: str) -> set[str]:
+    """Return the settings that mean nothing to a network of this kind.
+
+    >>> "ridge" in without_meaning(finds_size=False, solver="gram")
+    True
+    """
+    hidden = set(_OF_GIVEN if finds_size else _OF_FOUND)
+    return hidden if solver == "admm" else hidden | set(_OF_ADMM)
 
 
 def versions_table(result: Result) -> Table:

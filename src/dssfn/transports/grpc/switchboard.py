@@ -61,6 +61,7 @@ from dssfn.transports.reasons import Reason
 
 log = logging.getLogger("dssfn.node")
 
+SOON = 0.5  # seconds after which those who are not there at the start are named
 BEATS = 4  # heartbeats within the deadline
 SILENCE = 0.75  # of the deadline; a stream that is silent for longer is dead
 SLOWEST_LINE = 125_000  # bytes in a second; heartbeats wait behind long letters
@@ -122,6 +123,7 @@ class Switchboard:
         self._changed = threading.Condition()
         self._failure: TransportError | None = None
         self._has_begun = False  # letters have come
+        self._has_named = False  # those who were not there at the start
         self.at = Tag(-1, -1, 0, ())  # the exchange that the training is in
         self._missing: tuple[str, ...] = ()
         self._given_up: tuple[str, ...] = ()
@@ -220,7 +222,20 @@ class Switchboard:
                 interval = min(2 * interval, COMPLAINTS * self.deadline)
                 for link in missing:
                     log.warning("waiting for %s", link.described(now - began))
-            self._changed.wait(self.deadline / (2 * BEATS))
+            pause = self.deadline / (2 * BEATS)
+            if not self._has_named:
+                pause = min(pause, SOON)
+                self._name_absent(missing, now - began)
+            self._changed.wait(pause)
+
+    def _name_absent(self, missing: list[Link], waited: float) -> None:
+        """Say once who is not there yet; those who are have a moment to connect."""
+        absent = [link.name for link in missing if link.stream is None]
+        if waited < SOON or self._has_begun:
+            return
+        self._has_named = True
+        if absent:
+            log.info("waiting for %s", ", ".join(absent))
 
     def _take(self, link: Link, tag: Tag, now: float) -> Array | None:
         """Return a link's next letter; another letter is an error if it stays."""
@@ -268,7 +283,7 @@ class Switchboard:
 
     def _give_up(self, name: str, text: str) -> None:
         self._given_up = (name,)
-        self._failure = PeerTimeout(text)
+        self._failure = PeerTimeout(text, peer=name)
 
     def farewell(self, reason: Reason) -> bytes:
         """Return the last words to all neighbours."""
