@@ -96,8 +96,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     @property
     def width_(self) -> int:
-        """The number of random units of a hidden layer; of several, the widest."""
-        return self.network_.plan.most_width
+        """The number of random units of a hidden layer; zero if there is none."""
+        return self.network_.plan.most_width if self.n_layers_ else 0
 
     @property
     def members_(self) -> int:

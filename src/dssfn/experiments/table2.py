@@ -234,8 +234,8 @@ def _on_defaults(rows: Sequence[Row]) -> Iterator[str]:
     ahead, behind = _ahead(rows)
     if ahead or behind:
         yield (
-            "Our settings, for a network of that size on 20 nodes, are ahead of the published test accuracy "
-            f"on {', '.join(ahead) or 'none'}"
+            "Our settings, for a network of that size on 20 nodes, are ahead of the "
+            f"published test accuracy on {', '.join(ahead) or 'none'}"
             + (f", and behind on {', '.join(behind)}" if behind else "")
             + ". They were compared on validation data, but not without any knowledge "
             "of test results: docs/performance.md tells how."
