@@ -41,7 +41,7 @@ _SETTINGS = {
     "members": "networks that validate each other, or auto; 1: one of given sizes",
     "ridge": "regularisation strength, or auto",
     "scale": "of the inputs: columns (each by its own deviation), common, or auto",
-    "folds": "what a member leaves out: rows, or nodes, whose sums all nodes then see",
+    "folds": "what a member leaves out: rows, or nodes, whose sums all then see",
     "size": "auto, or ssfn: one network that grows by its training error",
     "class_weight": "all classes count alike, however rare",
     "publish_scores": "whether all nodes learn how good the model is at each",
