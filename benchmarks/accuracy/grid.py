@@ -87,23 +87,17 @@ def summary_table(
     show: Callable[..., str],
     n_sets: int,
 ) -> Table:
-    """Return mean, mean rank and time of every model, the best rank first."""
+    """Return mean and mean rank of every model, the best rank first."""
     ranks = grid.ranks()
-    times = grid_of(rows, "fit_seconds", grid.models)
     lines = [
-        (
-            LABELS[model],
-            show(grid.mean(model)),
-            f"{ranks[model]:.2f}",
-            f"{times.mean(model):.2f}",
-        )
+        (LABELS[model], show(grid.mean(model)), f"{ranks[model]:.2f}")
         for model in sorted(grid.models, key=lambda model: ranks[model])
     ]
     n_seeds = len({row.key["seed"] for row in rows})
     note = f"Means over {len(grid.sets)} of the {n_sets} sets, {n_seeds} splits each."
     if {SSFN, DSSFN} <= set(grid.models):
         note += " dSSFN is ranked in the place of SSFN, not beside it."
-    return Table(caption, ("model", unit, "mean rank", "fit, s"), lines, 1, note)
+    return Table(caption, ("model", unit, "mean rank"), lines, 1, note)
 
 
 def table_by_set(grid: Grid, caption: str, show: Callable[..., str]) -> Table:

@@ -80,11 +80,10 @@ def tables(rows: Sequence[Row]) -> list[Table]:
             percent(mean(group, "accuracy")),
             percent(deviation(group, "accuracy")),
             f"{len(group)}",
-            f"{mean(group, 'fit_seconds'):.1f}",
         )
         for (data, way), group in grouped(rows, ("data", "way")).items()
     ]
-    head = ("data", "with", "test %", "deviation", "seeds", "fit, s")
+    head = ("data", "with", "test %", "deviation", "seeds")
     return [Table("The paper's sets, SSFN", head, lines, 2)]
 
 

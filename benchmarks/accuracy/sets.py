@@ -33,7 +33,7 @@ SETS = (
     "penbased", "pima", "ring", "saheart", "segment", "sonar", "texture", "twonorm",
 )  # fmt: skip
 QUICK_SETS = ("heart", "saheart", "sonar")
-N_SPLITS = 3
+N_SPLITS = 10
 MOST_POINTS = 0.1  # per cent of test rows; a network on nodes is equal to rounding
 
 

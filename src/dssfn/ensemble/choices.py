@@ -1,7 +1,7 @@
 """The rules by which a network finds its size: functions of agreed numbers alone.
 
-Every constant was chosen on validation data of the development sets that
-`benchmarks/accuracy` names.
+Every constant was chosen on random splits of the sets that `benchmarks/accuracy` names,
+other than those it reports.
 """
 
 from __future__ import annotations

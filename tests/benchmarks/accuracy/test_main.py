@@ -38,10 +38,13 @@ def test_a_run_goes_on_where_it_stopped(fitted, tmp_path):
     assert len(fitted) == 3
     run_parts(["sets"], [], Choice(True, tmp_path), file)
     assert len(fitted) == 6
+    some = Choice(False, tmp_path, n_seeds=2)
+    run_parts(["sets"], [], some, file)
+    assert len(fitted) == len(list(file)) == 16 * 2 * 2
+    run_parts(["sets"], [], some, file)
+    assert len(fitted) == 16 * 2 * 2
     run_parts(["sets"], [], Choice(False, tmp_path), file)
-    assert len(fitted) == len(list(file)) == 16 * 3 * 2
-    run_parts(["sets"], [], Choice(False, tmp_path), file)
-    assert len(fitted) == 16 * 3 * 2
+    assert len(fitted) == len(list(file)) == 16 * 10 * 2
 
 
 def test_the_command_prints_a_summary_and_writes_a_page(fitted, tmp_path, capsys):
