@@ -44,12 +44,17 @@ class Progress:
         return self.before + sum(self.iterations)
 
     @property
-    def n_layers(self) -> int:
-        """The layers that are solved: all stages that hold an output matrix.
+    def layers(self) -> tuple[Stage, ...]:
+        """The stages that solved a layer: those that hold an output matrix.
 
         The last stage of a network that finds its size, its scores, is no layer.
         """
-        return sum("O" in stage for stage in self.stages)
+        return tuple(stage for stage in self.stages if "O" in stage)
+
+    @property
+    def n_layers(self) -> int:
+        """The number of layers that are solved."""
+        return len(self.layers)
 
     def first(self, n_stages: int) -> Progress | None:
         """Return the training as it was with fewer stages; None at its start."""

@@ -168,6 +168,11 @@ def warning_about(kept: Described) -> str:
     return ""
 
 
+def is_whole(count: float) -> bool:
+    """Return whether a count differs from a whole number by what gossip leaves."""
+    return abs(count - round(count)) <= NOISE * max(count, 1.0)
+
+
 def share(part: float, whole: float) -> float:
     """Return part / whole of two counts, which may be sums of weights.
 
@@ -176,8 +181,6 @@ def share(part: float, whole: float) -> float:
     >>> share(1.0000000001, 4.0), share(0.5, 0.75) == 2 / 3
     (0.25, True)
     """
-    counts = part, whole
-    is_whole = (abs(one - round(one)) <= NOISE * max(one, 1.0) for one in counts)
-    if round(whole) > 0 and all(is_whole):
-        part, whole = map(round, counts)
+    if round(whole) > 0 and is_whole(part) and is_whole(whole):
+        part, whole = round(part), round(whole)
     return float(min(max(part / whole, 0.0), 1.0)) if whole > 0 else 0.0

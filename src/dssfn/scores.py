@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dssfn._typing import Array
-from dssfn.records import NOISE, share
+from dssfn.records import is_whole, share
 
 N_BINS = 15  # of the largest probability, for the expected calibration error
 MOST_CONFUSED = 100  # classes: of more, right answers by class stand for the matrix
@@ -238,7 +238,7 @@ def _whole(count: float) -> int | float:
     nearest = round(count)
     if nearest == 0 < count:  # a small weight, not none
         return count
-    return nearest if abs(count - nearest) <= NOISE * max(count, 1.0) else count
+    return nearest if is_whole(count) else count
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -31,7 +31,6 @@ from dssfn.ensemble.model import Ensemble
 from dssfn.ensemble.ridge import message_size
 from dssfn.ensemble.solve import (
     Solved,
-    gaps_of,
     moments_of,
     solve_hidden,
     solve_linear,
@@ -40,7 +39,6 @@ from dssfn.ensemble.solve import (
 from dssfn.ensemble.stages import (
     ensemble_of,
     errors_of,
-    hidden_stages,
     is_complete,
     picked_scale,
     scale_names,
@@ -198,7 +196,7 @@ class _Growth:
 
     def replay(self) -> None:
         """Bring the tracks to where the progress is."""
-        for layer, stage in enumerate(hidden_stages(self.progress)):
+        for layer, stage in enumerate(self.progress.layers):
             if layer > 0:
                 self._begin(layer)
                 for width in steps_of(stage):
@@ -216,9 +214,9 @@ class _Growth:
         mean, before = yield from self._average(0, request, self._rider())
         *_, last = scales = scales_of(plan, self.basis)
         factors = tuple(tuple((one / last).tolist()) for one in scales)
-        gaps = self._gaps(mean, (Q, n))
-        arguments = (mean, K, (Q, n), factors, self.rules.pulls(0))
-        solved = yield Agreed(solve_linear, arguments)
+        has_classes = not plan.is_regression
+        arguments = (mean, K, (Q, n), factors, self.rules.pulls(0), has_classes)
+        solved, gaps = yield Agreed(solve_linear, arguments)
         tried = yield from self._judge(0, self.tracks, solved, before)
         stage = {
             **self.basis.stage(),
@@ -230,14 +228,6 @@ class _Growth:
         if self.rules.most_layers == 0:
             stage["picked"] = _pick(tried)
         self._finish(0, stage)
-
-    def _gaps(self, mean: Array, shape: tuple[int, int]) -> tuple[int, int]:
-        """Return what the folds of the members lack; one member has none."""
-        K = self.basis.n_members
-        if K == 1:
-            return 0, 0
-        has_classes = not self.plan.is_regression
-        return gaps_of(mean, K, shape, has_classes=has_classes)
 
     def _hidden_layer(self, layer: int) -> Program[None]:
         """Solve a hidden layer, and find its width if that is open."""
@@ -420,7 +410,7 @@ class _Growth:
         of_zero, validated = totals[4:].tolist()
         if self.plan.is_regression:
             totals[2] = 0  # nothing but classes can be correct
-        stage = hidden_stages(self.progress)[layer]
+        stage = self.progress.layers[layer]
         error, correct, choice = stage["validation"][number].tolist()
         ridge, afresh = self.rules.pulls(layer)[int(choice)]
         is_one = self.basis.n_members == 1

@@ -5,7 +5,7 @@ Members are independent, so they are solved side by side on all cores.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
@@ -50,8 +50,9 @@ def solve_linear(
     shape: tuple[int, int],
     scales: tuple[tuple[float, ...], ...],
     pulls: tuple[Pull, ...],
-) -> tuple[Solved, ...]:
-    """Solve layer 0 for every scale of the inputs.
+    has_classes: bool,
+) -> tuple[tuple[Solved, ...], tuple[int, int]]:
+    """Solve layer 0 for every scale of the inputs, and see what the folds lack.
 
     Parameters
     ----------
@@ -65,6 +66,16 @@ def solve_linear(
         What the inputs are multiplied by.
     pulls : tuple of Pull
         The ridges to solve for.
+    has_classes : bool
+        Whether the targets are classes.
+
+    Returns
+    -------
+    tuple of Solved
+        By scale.
+    tuple of int
+        How many members leave no sample out, and how many are trained without any
+        sample of some class.
     """
     Q, n = shape
     groups = [
@@ -79,26 +90,21 @@ def solve_linear(
     for scale in scales:
         factors = np.concatenate([np.ones(CONSTANT), scale])
         found.append(_solve([one.scaled(factors) for one in members], pulls))
-    return tuple(found)
+    return tuple(found), _gaps(groups, members, has_classes=has_classes)
 
 
-def gaps_of(
-    mean: Array, n_members: int, shape: tuple[int, int], *, has_classes: bool
+def _gaps(
+    folds: Sequence[Sums], members: Sequence[Sums], *, has_classes: bool
 ) -> tuple[int, int]:
-    """Return how many members leave no sample out, and how many miss a class.
-
-    Parameters are those of `solve_linear`, and whether the targets are classes.
-    """
-    Q, n = shape
-    parts = mean.reshape(n_members + 1, -1)
-    folds = [Sums.from_message(part, Q, 0, n) for part in parts]
-    unvalidated = sum(fold.weight <= 0 for fold in folds[:n_members])
+    """Return how many members leave no sample out, and how many miss a class."""
+    if len(members) == 1:
+        return 0, 0  # trained on all samples
+    unvalidated = sum(folds[k].weight <= 0 for k in range(len(members)))
     if not has_classes:
         return unvalidated, 0
     # The targets by the constant: the weight of each class.
-    weights = np.stack([fold.C[:, 0] for fold in folds])
-    total = weights.sum(axis=0)
-    trained = total - weights[:n_members]
+    total = np.sum([fold.C[:, 0] for fold in folds], axis=0)
+    trained = np.stack([member.C[:, 0] for member in members])
     misses = (total > 0) & (trained <= SUMMATION_ERROR * total)
     return unvalidated, int(np.count_nonzero(misses.any(axis=1)))
 

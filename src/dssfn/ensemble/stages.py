@@ -26,16 +26,11 @@ from dssfn.ensemble.validation import (
 from dssfn.progress import Progress, Stage
 
 
-def hidden_stages(progress: Progress) -> list[Stage]:
-    """Return the stages that solved a layer."""
-    return [stage for stage in progress.stages if "O" in stage]
-
-
 def errors_of(progress: Progress) -> list[float]:
     """Return the validation error of every layer; for one member, that of training."""
     return [
         float(stage["validation"][picked_scale(progress, layer), 0])
-        for layer, stage in enumerate(hidden_stages(progress))
+        for layer, stage in enumerate(progress.layers)
     ]
 
 
@@ -56,7 +51,7 @@ def ensemble_of(plan: Plan, progress: Progress) -> Ensemble:
     basis, picked = Basis.from_stage(first), picked_scale(progress, 0)
     scales = scales_of(plan, basis)
     depth = rules_of(plan, basis.weight).depth(errors_of(progress))
-    layers = hidden_stages(progress)[: depth + 1]
+    layers = progress.layers[: depth + 1]
     found = plan.replace(
         n_layers=depth,
         width=max((width_of(stage["O"]) for stage in layers[1:]), default=1),
@@ -107,12 +102,12 @@ def steps_of(stage: Stage) -> list[int]:
 
 def widths_of(progress: Progress) -> list[int]:
     """Return the widths of all hidden layers."""
-    return [width_of(stage["O"]) for stage in hidden_stages(progress)[1:]]
+    return [width_of(stage["O"]) for stage in progress.layers[1:]]
 
 
 def check_stages(plan: Plan, progress: Progress) -> None:
     """Refuse stages that no training with this plan has, with a ValueError."""
-    layers, Q = hidden_stages(progress), plan.n_outputs
+    layers, Q = progress.layers, plan.n_outputs
     if not layers or "centres" not in layers[0]:
         raise ValueError("it has no first layer")
     if len(layers) > plan.most_layers + 1 or len(progress.stages) > len(layers) + 1:
