@@ -48,8 +48,8 @@ class Assembly:
             nodes hold different numbers in those before.
         """
         for progress in lines:
-            solved = np.array([0.0 if progress is None else len(progress.stages)])
-            n_common = int(self._lowest(solved, LAYERS)[0])
+            n_solved = 0 if progress is None else len(progress.stages)
+            n_common = int(self._lowest(np.array([float(n_solved)]), LAYERS)[0])
             shared = progress.first(n_common) if progress else None
             if shared is None:
                 return None
