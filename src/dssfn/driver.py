@@ -1,9 +1,9 @@
 """Driver: the programs of the nodes of one host, over a transport.
 
-How this works. A program yields what it wants averaged. The averaging scheme turns that
-into rounds, and a round into letters to neighbours. Letters between two nodes of this
-host are handed over here; the transport carries the others. So one process with one
-node, and a rank of a cluster with five, run the same lines.
+How this works. A program yields what it wants averaged, or added up. The averaging
+scheme turns that into rounds, and a round into letters to neighbours. Letters between
+two nodes of this host are handed over here; the transport carries the others. So one
+process with one node, and a rank of a cluster with five, run the same lines.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from dssfn import lockstep
-from dssfn._typing import Array, NodeId
+from dssfn._typing import Kind, NodeId, Numbers
 from dssfn.consensus import Averaging, RoundByRound, run_rounds
 from dssfn.lockstep import Workers
 from dssfn.programs import Message, Program
@@ -49,7 +49,7 @@ def drive(
     """
     nodes = sorted(programs)
 
-    def answer(messages: Sequence[Message]) -> list[Array]:
+    def answer(messages: Sequence[Message]) -> list[Numbers]:
         nonlocal step
         if on_message:
             on_message(messages[0])
@@ -66,14 +66,17 @@ def drive(
 
 
 def average(
-    values: Mapping[NodeId, Array],
+    values: Mapping[NodeId, Kind],
     averaging: Averaging,
     transport: Transport,
     *,
     layer: int,
     step: int,
-) -> dict[NodeId, Array]:
-    """Return the averages that this host's nodes get for their values."""
+) -> dict[NodeId, Kind]:
+    """Return the averages that this host's nodes get for their values.
+
+    Of int64 values they get the totals.
+    """
     means = run_over(transport, averaging, values, layer=layer, step=step)
     if averaging.is_bitwise:  # one copy of equal numbers is enough
         means = dict.fromkeys(means, next(iter(means.values())))
@@ -83,11 +86,11 @@ def average(
 def run_over(
     transport: Transport,
     scheme: RoundByRound,
-    values: Mapping[NodeId, Array],
+    values: Mapping[NodeId, Kind],
     *,
     layer: int,
     step: int,
-) -> dict[NodeId, Array]:
+) -> dict[NodeId, Kind]:
     """Let this host's nodes run the rounds of a scheme with all others.
 
     Parameters
@@ -101,12 +104,13 @@ def run_over(
     layer, step : int
         The layer and the averaging that the letters belong to.
     """
-    shape = next(iter(values.values())).shape
+    value = next(iter(values.values()))
+    shape, dtype = value.shape, value.dtype.newbyteorder("<").str
     return run_rounds(
         scheme,
         values,
         step,
         lambda number, letters, expected: transport.exchange(
-            Tag(layer, step, number, shape), letters, expected
+            Tag(layer, step, number, shape, dtype), letters, expected
         ),
     )

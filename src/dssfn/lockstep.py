@@ -17,14 +17,14 @@ from typing import Any, Generic, Self, TypeAlias, TypeVar
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from dssfn._typing import Array
+from dssfn._typing import Numbers
 from dssfn.cores import n_cores as usable_cores
 from dssfn.programs import Agreed, Message, Program
 
 Result = TypeVar("Result")
 
-Answer: TypeAlias = Callable[[Sequence[Message]], Sequence[Array]]
-"""Gives every node of this process the average of its message."""
+Answer: TypeAlias = Callable[[Sequence[Message]], Sequence[Numbers]]
+"""Gives every node of this process the average of its message, or the total."""
 
 
 def drive(

@@ -1,7 +1,8 @@
 """Simulator: M programs in lockstep in one process, with an account of the traffic.
 
 It stands where a network would: it takes each node's message, mixes all of them as the
-consensus scheme says, and hands every node its own average. Nodes share nothing else.
+consensus scheme says, and hands every node its own average, or the total of integers.
+Nodes share nothing else.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from dssfn._typing import Array, NodeId
+from dssfn._typing import NodeId, Numbers
 from dssfn.config import Plan, bytes_of
 from dssfn.consensus import Averaging
 from dssfn.errors import DataError
@@ -33,7 +34,7 @@ def simulate(
     *,
     memory: float | str | None = None,
     on_layer: Callable[[LayerRecord, Traffic], None] | None = None,
-    on_average: Callable[[Message, Array], None] | None = None,
+    on_average: Callable[[Message, Any], None] | None = None,
 ) -> Simulation:
     """Train on M shards over a graph, all nodes in this process.
 
@@ -102,7 +103,7 @@ def run_programs(
     workers: Workers,
     *,
     on_message: Callable[[Message], None] | None = None,
-    on_average: Callable[[Message, Array], None] | None = None,
+    on_average: Callable[[Message, Any], None] | None = None,
 ) -> list[Result]:
     """Run one program per node and average their messages, all in this process.
 
@@ -120,7 +121,7 @@ def run_programs(
     """
     steps = itertools.count()
 
-    def answer(messages: Sequence[Message]) -> list[Array]:
+    def answer(messages: Sequence[Message]) -> list[Numbers]:
         step = next(steps)
         if on_message:
             on_message(messages[0])
@@ -145,7 +146,7 @@ class _Values:
         self._ahead = workers.ahead(messages[node].make for node in order)
         self._order = iter(order)
 
-    def __getitem__(self, node: NodeId) -> Array:
+    def __getitem__(self, node: NodeId) -> Numbers:
         assert node == next(self._order)
-        values: Array = next(self._ahead)
+        values: Numbers = next(self._ahead)
         return values

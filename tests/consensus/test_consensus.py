@@ -71,6 +71,34 @@ def test_a_tree_gives_all_nodes_the_same_bits_on_every_road(graph, seed, step):
         assert mine.tobytes() == at_once[0].tobytes()
 
 
+@given(graphs, seeds, st.integers(0, 4))
+def test_a_tree_adds_up_integers_exactly_on_every_road(graph, seed, step):
+    M = graph.n_nodes
+    most = 2**62 // M  # so that the total fits
+    values = np.random.default_rng(seed).integers(-most, most, (M, 2, 3), endpoint=True)
+    values[0, 0, 0], values[-1, 0, 1] = most, -most
+    kept = values.copy()
+    total = sum(values.astype(object)).tolist()
+    tree = Tree(graph)
+    at_once = tree.mix(values, step)
+    assert at_once.shape == values.shape
+    for found in [*at_once, *by_hand(tree, values, step).values()]:
+        assert (found.dtype, found.tolist()) == (np.int64, total)
+    np.testing.assert_array_equal(values, kept)  # nothing is added to in place
+
+
+@given(graphs, st.sampled_from(["gossip", "chebyshev", "exact"]))
+def test_a_polynomial_refuses_integers_unless_one_node_has_them_all(graph, name):
+    values = 2**53 + 1 + 2 * np.arange(graph.n_nodes)[:, None]
+    scheme = make_averaging(graph, name, tol=1e-6)
+    for add_up in (lambda: scheme.mix(values, 0), lambda: by_hand(scheme, values, 0)):
+        if graph.n_nodes > 1:
+            with pytest.raises(PlanError, match='`consensus` must be "tree"'):
+                add_up()
+        else:
+            assert (add_up()[0].dtype, add_up()[0]) == (np.int64, [2**53 + 1])
+
+
 @given(graphs, names, st.integers(0, 4))
 def test_letters_go_to_neighbours_and_are_counted(graph, name, step):
     averaging = make_averaging(graph, name, tol=1e-4)

@@ -156,12 +156,13 @@ class FalseNeighbour:
                 if not frame.number:
                     continue
                 answered += 1
-                tag = Tag(frame.layer, frame.step, frame.round, tuple(frame.shape))
-                values = np.frombuffer(frame.values).reshape(tag.shape)
+                shape, dtype = tuple(frame.shape), frame.dtype
+                tag = Tag(frame.layer, frame.step, frame.round, shape, dtype)
+                values = np.frombuffer(frame.values, dtype).reshape(shape)
                 if tag.layer != AGREEMENT and value is not None:
-                    values = np.full(tag.shape, value)
+                    values = np.full(shape, value, dtype)
                 if tag[:2] == OPENING[:2] and n_layers is not None:
-                    values = np.full(tag.shape, float(n_layers))
+                    values = np.full(shape, n_layers, dtype)
                 received = frame.number if confirms else 0
                 epoch = frame.epoch
                 talk.say(

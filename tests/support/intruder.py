@@ -20,9 +20,9 @@ import grpc
 import numpy as np
 
 from dssfn.setup.pki import Credential
-from dssfn.transports.base import Tag
+from dssfn.transports.base import FLOAT64, INT64, Tag
 from dssfn.transports.grpc import exchange_pb2 as pb
-from dssfn.transports.grpc.wire import DTYPE, PROTOCOL, Rules, encode_frame
+from dssfn.transports.grpc.wire import PROTOCOL, Rules, encode_frame
 
 METHOD = "/dssfn.v1.Exchange/Link"
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -280,7 +280,7 @@ class Words:
             "step": 5,
             "round": 3,
             "shape": [2, 2],
-            "dtype": DTYPE,
+            "dtype": FLOAT64,
             "values": data,
             **changes,
         }
@@ -317,7 +317,7 @@ class Words:
         """Any of which ends the stream, and does nothing else."""
         yield self.frame(run=self.rules.run ^ 1)
         yield self.frame(run=0)
-        for dtype in ("", "<f4", ">f8", "|O", "<f8" * 2000):
+        for dtype in ("", "<f4", ">f8", "<i4", ">i8", "<u8", "|O", "<f8" * 2000):
             yield self.frame(dtype=dtype)
         for shape in (
             [1] * 5,
@@ -361,6 +361,7 @@ class Words:
             {"step": -(2**63)},
             {"round": 2**32 - 1},
             {"shape": [4]},
+            {"dtype": INT64},
             {"shape": [], "values": b"\0" * 8},
             {"shape": [0], "values": b""},
             {"epoch": 1000},

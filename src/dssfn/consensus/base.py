@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from dssfn._typing import Array, NodeId
+import numpy as np
+from numpy.typing import NDArray
 
-Letters: TypeAlias = Mapping[NodeId, Array]
+from dssfn._typing import Kind, NodeId, Numbers
+
+Letters: TypeAlias = Mapping[NodeId, Numbers]
 """What a node sends to, or has received from, its neighbours in one round."""
 
 
@@ -18,13 +21,13 @@ class Swap(NamedTuple):
     senders: Collection[NodeId]
 
 
-Rounds: TypeAlias = Generator[Swap, Letters, Array]
+Rounds: TypeAlias = Generator[Swap, Letters, Numbers]
 """One node's side of an averaging: yields swaps, receives the letters that came."""
 
 
 Carry: TypeAlias = Callable[
-    [int, Mapping[tuple[NodeId, NodeId], Array], Collection[tuple[NodeId, NodeId]]],
-    Mapping[tuple[NodeId, NodeId], Array],
+    [int, Mapping[tuple[NodeId, NodeId], Numbers], Collection[tuple[NodeId, NodeId]]],
+    Mapping[tuple[NodeId, NodeId], Numbers],
 ]
 """Swaps one round's letters with nodes elsewhere; links are (sender, receiver)."""
 
@@ -32,7 +35,7 @@ Carry: TypeAlias = Callable[
 class Values(Protocol):
     """The nodes' values: an array (M, ...), or an object that makes them one by one."""
 
-    def __getitem__(self, node: NodeId, /) -> Array:
+    def __getitem__(self, node: NodeId, /) -> Numbers:
         """Return the value of one node."""
 
 
@@ -43,7 +46,7 @@ class RoundByRound(Protocol):
     def n_rounds(self) -> int:
         """The number of exchanges with the neighbours: the paper's B."""
 
-    def rounds(self, node: NodeId, value: Array, step: int) -> Rounds:
+    def rounds(self, node: NodeId, value: Numbers, step: int) -> Rounds:
         """Run one node's rounds, and return what it found from its own value."""
 
 
@@ -55,6 +58,10 @@ class Averaging(RoundByRound, Protocol):
     whatever carries it. The simulator runs it *for all nodes at once*: `mix` takes
     their values and gives what every node would hold at the end. Both do the same
     arithmetic up to rounding, and a test holds them to it.
+
+    Values are float64, and every node ends with their average; or int64, and every node
+    ends with their total, which is exact. A scheme that cannot add integers refuses
+    them with a `PlanError`.
 
     `step` is the number of the averaging within a training, the same on all nodes.
     """
@@ -81,8 +88,13 @@ class Averaging(RoundByRound, Protocol):
     def order(self, step: int) -> Sequence[NodeId]:
         """Return the order in which `mix` asks for the nodes' values, each once."""
 
-    def mix(self, values: Values, step: int) -> Array:
-        """Return the averages of all nodes, stacked (M, ...), from their values."""
+    def mix(self, values: Values, step: int) -> NDArray[Any]:
+        """Return what all nodes end with, stacked (M, ...), from their values."""
+
+
+def wants_total(values: Numbers) -> bool:
+    """Return whether the total of values is wanted, and not their average."""
+    return values.dtype == np.int64
 
 
 def seconds(
@@ -98,10 +110,10 @@ def seconds(
 
 def run_rounds(
     scheme: RoundByRound,
-    values: Mapping[NodeId, Array],
+    values: Mapping[NodeId, Kind],
     step: int = 0,
     carry: Carry | None = None,
-) -> dict[NodeId, Array]:
+) -> dict[NodeId, Kind]:
     """Let some nodes run their rounds, and return what each of them found.
 
     Parameters
@@ -132,10 +144,9 @@ def run_rounds(
     return {i: _result(node, inboxes[i]) for i, node in nodes.items()}
 
 
-def _result(rounds: Rounds, inbox: Letters) -> Array:
+def _result(rounds: Rounds, inbox: Letters) -> Any:
     try:
         rounds.send(inbox)
     except StopIteration as stop:
-        mean: Array = stop.value
-        return mean
+        return stop.value
     raise AssertionError("a scheme must end after its last round")

@@ -15,9 +15,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dssfn._typing import Array, NodeId
-from dssfn.consensus.base import Rounds, Swap, Values
+from dssfn._typing import Array, NodeId, Numbers
+from dssfn.consensus.base import Rounds, Swap, Values, wants_total
+from dssfn.errors import PlanError
 from dssfn.topology import Topology
 
 # `exact` ends at rounding, whatever was asked for; no scheme gets below this.
@@ -80,8 +82,9 @@ class Polynomial:
         """The letters of the busiest node, which has most neighbours, in all rounds."""
         return self.n_rounds * max(self.topology.degrees)
 
-    def rounds(self, node: NodeId, value: Array, step: int) -> Rounds:
+    def rounds(self, node: NodeId, value: Numbers, step: int) -> Rounds:
         """Send the value to all neighbours, and combine what came with what is held."""
+        self._check_kind(value)
         weights = self.topology.H[node]
         neighbours = self.topology.neighbours(node)
         before = value
@@ -97,11 +100,22 @@ class Polynomial:
         """Return the nodes in the order of their numbers."""
         return range(self.topology.n_nodes)
 
-    def mix(self, values: Values, step: int) -> Array:
+    def mix(self, values: Values, step: int) -> NDArray[Any]:
         """Return the averages of all nodes, by one product with p(H)."""
-        stacked = np.stack([values[node] for node in self.order(step)])
+        stacked: NDArray[Any] = np.stack([values[node] for node in self.order(step)])
+        self._check_kind(stacked)
+        if len(stacked) == 1:
+            return stacked
         mixed: Array = self._matrix @ stacked.reshape(len(stacked), -1)
         return mixed.reshape(stacked.shape)
+
+    def _check_kind(self, value: Numbers) -> None:
+        """Refuse integers, unless a single node holds their total already."""
+        if wants_total(value) and self.topology.n_nodes > 1:
+            raise PlanError(
+                '`consensus` must be "tree" where integers are added up exactly, got '
+                f"{self.name!r}, which multiplies by fractions and so rounds."
+            )
 
     @property
     def residual(self) -> float:
@@ -126,8 +140,6 @@ class Polynomial:
     @cached_property
     def _matrix(self) -> Array:
         """The matrix p(H), computed from p at the eigenvalues of H."""
-        if self.topology.n_nodes == 1:
-            return np.ones((1, 1))
         eigenvalues, V = np.linalg.eigh(self.topology.H)  # ascending
         # The last eigenvector is the mean, which every p keeps: no rounding there.
         V, p = V[:, :-1], self.evaluate(eigenvalues[:-1])

@@ -1,6 +1,7 @@
 """Averaging along a spanning tree: sums flow to a root, the total flows back.
 
-Every link of the tree carries one letter each way, and all nodes hold the same bits.
+Every link of the tree carries one letter each way, and all nodes hold the same bits. Of
+integers the total itself is kept, which no order of adding can change.
 Nobody is the master: the root follows from the number of the averaging, it rotates over
 the nodes that keep the tree shallow, and it sees sums only.
 """
@@ -9,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dssfn._typing import Array, NodeId
-from dssfn.consensus.base import Rounds, Swap, Values
+from dssfn._typing import NodeId, Numbers
+from dssfn.consensus.base import Rounds, Swap, Values, wants_total
 from dssfn.topology import Topology
 
 ADD = -1  # no node's number
@@ -86,8 +89,8 @@ class Tree:
             self._known[root] = _breadth_first(self.topology, root)
         return self._known[root]
 
-    def rounds(self, node: NodeId, value: Array, step: int) -> Rounds:
-        """Add the children's sums, send the total up, and pass the mean down."""
+    def rounds(self, node: NodeId, value: Numbers, step: int) -> Rounds:
+        """Add the children's sums, send the sum up, and pass the total down."""
         tree = self.branches(step)
         level, parent = tree.levels[node], tree.parents[node]
         children = tree.children[node]
@@ -105,15 +108,15 @@ class Tree:
                 (parent,) if k == level - 1 else (),
             )
             total = inbox.get(parent, total)
-        return total / self.topology.n_nodes
+        return self._outcome(total)
 
     def order(self, step: int) -> Sequence[NodeId]:
         """Return the nodes depth first, so that few sums are held at any time."""
         return [item for item in _postfix(self.branches(step)) if item != ADD]
 
-    def mix(self, values: Values, step: int) -> Array:
-        """Return the averages of all nodes, summed in the same order: the same bits."""
-        sums: list[Array] = []
+    def mix(self, values: Values, step: int) -> NDArray[Any]:
+        """Return what all nodes end with, summed in the same order: the same bits."""
+        sums: list[Any] = []
         is_own: list[bool] = []  # may be added to in place
         for item in _postfix(self.branches(step)):
             if item != ADD:
@@ -125,9 +128,12 @@ class Tree:
                 sums[-1] += top
             else:
                 sums[-1], is_own[-1] = sums[-1] + top, True
-        M = self.topology.n_nodes
-        mean: Array = sums[0] / M
-        return np.broadcast_to(mean, (M, *mean.shape))
+        outcome = self._outcome(sums[0])
+        return np.broadcast_to(outcome, (self.topology.n_nodes, *outcome.shape))
+
+    def _outcome(self, total: Numbers) -> Numbers:
+        """Return the total of integers, and the average of other numbers."""
+        return total if wants_total(total) else total / self.topology.n_nodes
 
 
 def tree(topology: Topology, tol: float) -> Tree:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dssfn._typing import Array, NodeId
+from dssfn._typing import Array, NodeId, Numbers
 from dssfn.consensus import Rounds, Swap, Tree
 from dssfn.driver import average, run_over
 from dssfn.node.checkpoint import fingerprint
@@ -108,7 +108,7 @@ class Lowest:
         """The number of rounds until every node has heard of every other."""
         return self.topology.diameter
 
-    def rounds(self, node: NodeId, value: Array, step: int) -> Rounds:
+    def rounds(self, node: NodeId, value: Numbers, step: int) -> Rounds:
         """Send the lowest values so far to all neighbours in every round."""
         neighbours = self.topology.neighbours(node)
         for _ in range(self.n_rounds):

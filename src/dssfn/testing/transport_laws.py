@@ -9,16 +9,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
+from itertools import product
 
 import numpy as np
 
-from dssfn._typing import Array, NodeId
-from dssfn.transports import Arc, Tag, Transport
+from dssfn._typing import NodeId, Numbers
+from dssfn.transports import DTYPES, FLOAT64, INT64, Arc, Tag, Transport
 
 # Sizes that a training has, and awkward ones: one number, none, not a power of two,
 # more than a socket takes at once.
 SHAPES: tuple[tuple[int, ...], ...] = ((1,), (0,), (3, 5), (10, 1020), (700_001,))
 N_QUICK = 100  # small rounds one after the other
+TINY, HUGE = np.finfo(float).smallest_subnormal, np.finfo(float).max
+LOWEST = np.iinfo(np.int64).min
+SPECIAL = {  # no float64 holds the odd integers
+    FLOAT64: np.array([0.0, -0.0, TINY, -HUGE, np.pi, 1 / 3]),
+    INT64: np.array([0, 2**53 + 1, -(2**53) - 3, 2**62, -(2**62), LOWEST]),
+}
 
 
 def ring_links(n_nodes: int) -> list[Arc]:
@@ -63,24 +70,29 @@ def check_transport(
     """
     between = [link for link in links if (link[0] in nodes) != (link[1] in nodes)]
     step = 0
-    for shape in SHAPES:  # letters of any size arrive as they were sent
-        _exchange(transport, Tag(-1, step, 0, shape), between, nodes)
+    for shape, dtype in product(SHAPES, DTYPES):  # of any size, they arrive as sent
+        _exchange(transport, Tag(-1, step, 0, shape, dtype), between, nodes)
         step += 1
     for number in range(N_QUICK):  # and in order, however fast they follow
-        _exchange(transport, Tag(0, step, number, (2, 3)), between, nodes)
+        dtype = DTYPES[number % len(DTYPES)]
+        _exchange(transport, Tag(0, step, number, (2, 3), dtype), between, nodes)
     step += 1
     for number in range(len(links)):  # one link at a time, as along a tree
         some = [link for link in between if link == links[number]]
         _exchange(transport, Tag(1, step, number, (64,)), some, nodes)
     step += 1
     _exchange(transport, Tag(1, step, 0, (4,)), [], nodes)  # nothing to say
-    _check_special_numbers(transport, Tag(2, step + 1, 0, (6,)), between, nodes)
+    for number, (dtype, values) in enumerate(SPECIAL.items()):
+        tag = Tag(2, step + 1, number, values.shape, dtype)
+        _check_special_numbers(transport, tag, values, between, nodes)
 
 
-def letter(link: Arc, tag: Tag) -> Array:
+def letter(link: Arc, tag: Tag) -> Numbers:
     """Return the letter of a link: numbers that follow from the link and the tag."""
     size = math.prod(tag.shape)
-    start = 1e6 * link[0] + 1e4 * link[1] + 100.0 * tag.step + tag.round
+    start = 10**6 * link[0] + 10**4 * link[1] + 100 * tag.step + tag.round
+    if tag.dtype == INT64:
+        return (2**53 + 1 + 2 * (start + np.arange(size))).reshape(tag.shape)
     return (start + np.arange(size) / max(size, 1)).reshape(tag.shape)
 
 
@@ -94,18 +106,20 @@ def _exchange(
     assert set(came) == set(expected), f"letters of {tag}: {sorted(came)}"
     for link, values in came.items():
         assert values.shape == tag.shape, f"shape of {link} at {tag}: {values.shape}"
-        assert values.dtype == np.float64, f"type of {link} at {tag}: {values.dtype}"
+        assert values.dtype == tag.dtype, f"type of {link} at {tag}: {values.dtype}"
         assert (values == letter(link, tag)).all(), f"altered: {link} at {tag}"
     for link, values in out.items():
         assert (values == kept[link]).all(), f"what was sent has changed: {link}"
 
 
 def _check_special_numbers(
-    transport: Transport, tag: Tag, links: Sequence[Arc], nodes: Collection[NodeId]
+    transport: Transport,
+    tag: Tag,
+    numbers: Numbers,
+    links: Sequence[Arc],
+    nodes: Collection[NodeId],
 ) -> None:
     """Check that every finite number arrives to the last bit."""
-    tiny, huge = np.finfo(float).smallest_subnormal, np.finfo(float).max
-    numbers = np.array([0.0, -0.0, tiny, -huge, np.pi, 1 / 3]).reshape(tag.shape)
     out = {link: numbers for link in links if link[0] in nodes}
     came = transport.exchange(tag, out, [link for link in links if link[1] in nodes])
     for link, values in came.items():

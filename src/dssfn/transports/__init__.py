@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dssfn.transports.base import (
+    DTYPES,
+    FLOAT64,
+    INT64,
     WAIT_WHEN_GONE,
     Account,
     Arc,
@@ -15,6 +18,9 @@ from dssfn.transports.memory import memory_network
 from dssfn.transports.reasons import Reason
 
 __all__ = [
+    "DTYPES",
+    "FLOAT64",
+    "INT64",
     "WAIT_WHEN_GONE",
     "Account",
     "Arc",

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias
 
-from dssfn._typing import Array, NodeId
+from dssfn._typing import NodeId, Numbers
 from dssfn.transports.reasons import Reason
 
 WAIT_WHEN_GONE = 10  # deadlines that a neighbour which is gone is waited for
@@ -19,8 +19,12 @@ WAIT_WHEN_GONE = 10  # deadlines that a neighbour which is gone is waited for
 Arc: TypeAlias = tuple[NodeId, NodeId]
 """A directed edge of the graph: from a node to one of its neighbours."""
 
-Letters: TypeAlias = Mapping[Arc, Array]
+Letters: TypeAlias = Mapping[Arc, Numbers]
 """One matrix for each of some arcs."""
+
+FLOAT64, INT64 = "<f8", "<i8"  # little-endian
+DTYPES = (FLOAT64, INT64)
+"""What the numbers of a letter may be."""
 
 
 class Tag(NamedTuple):
@@ -35,13 +39,16 @@ class Tag(NamedTuple):
     round : int
         The neighbour exchange within the averaging.
     shape : tuple of int
-        The shape of every letter. All hold little-endian float64.
+        The shape of every letter.
+    dtype : str
+        The type of the numbers in every letter: "<f8" or "<i8".
     """
 
     layer: int
     step: int
     round: int
     shape: tuple[int, ...]
+    dtype: str = FLOAT64
 
 
 class Transport(Protocol):
@@ -54,7 +61,7 @@ class Transport(Protocol):
 
     def exchange(
         self, tag: Tag, letters: Letters, expected: Collection[Arc]
-    ) -> dict[Arc, Array]:
+    ) -> dict[Arc, Numbers]:
         """Send letters, and return the expected ones once all have come.
 
         Parameters
@@ -62,8 +69,9 @@ class Transport(Protocol):
         tag : Tag
             The tag of this exchange, the same on all hosts.
         letters : mapping
-            The letters of the nodes here to neighbours elsewhere. The arrays must not
-            change before the next exchange has returned.
+            The letters of the nodes here to neighbours elsewhere, with the shape and
+            the dtype of the tag. The arrays must not change before the next exchange
+            has returned.
         expected : collection of arcs
             The arcs on which letters come; all end at a node of this host.
 

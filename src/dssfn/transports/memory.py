@@ -5,11 +5,11 @@ from __future__ import annotations
 import queue
 from collections.abc import Collection, Sequence
 
-from dssfn._typing import Array, NodeId
+from dssfn._typing import NodeId, Numbers
 from dssfn.errors import PeerTimeout, ProtocolError
 from dssfn.transports.base import Arc, Letters, Tag
 
-_Post = queue.SimpleQueue[tuple[Tag, Array] | None]
+_Post = queue.SimpleQueue[tuple[Tag, Numbers] | None]
 
 
 class MemoryTransport:
@@ -24,13 +24,13 @@ class MemoryTransport:
 
     def exchange(
         self, tag: Tag, letters: Letters, expected: Collection[Arc]
-    ) -> dict[Arc, Array]:
+    ) -> dict[Arc, Numbers]:
         """Hand over letters and wait for the expected ones."""
         for arc, values in letters.items():
             self._out[arc].put((tag, values))
         return {arc: self._receive(arc, tag) for arc in sorted(expected)}
 
-    def _receive(self, arc: Arc, tag: Tag) -> Array:
+    def _receive(self, arc: Arc, tag: Tag) -> Numbers:
         try:
             came = self._in[arc].get(timeout=self._deadline)
         except queue.Empty:

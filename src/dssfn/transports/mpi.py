@@ -23,18 +23,20 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dssfn._typing import Array, NodeId
+from dssfn._typing import NodeId, Numbers
 from dssfn.errors import PeerTimeout, PlanError, ProtocolError, TransportError
-from dssfn.transports.base import Arc, Letters, Tag
+from dssfn.transports.base import FLOAT64, INT64, Arc, Letters, Tag
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-_FLOAT64 = np.dtype(np.float64)
 _ENDS = np.s_[:, -1:]  # the last number of every letter, if they have any
+# How a letter ends that has not come. One that has may end with the integer too: it is
+# asked for only to tell who is silent.
+_ABSENT = {FLOAT64: math.nan, INT64: np.iinfo(np.int64).min}
 _N_LAYOUTS = 256  # an averaging rarely has more kinds of rounds
-_NOTHING: Array = np.empty(0)
 _N_SPINS, _N_YIELDS = 10, 500  # some 5 and 500 microseconds
 _SHORTEST_NAP, _LONGEST_NAP = 5e-5, 1e-3  # seconds
 _yield_core = getattr(os, "sched_yield", lambda: time.sleep(0))
@@ -100,6 +102,12 @@ class _Layout:
     ----------
     size : int
         Numbers in a letter.
+    dtype : numpy.dtype
+        Their type in memory.
+    types : list of mpi4py.MPI.Datatype
+        Their type as MPI knows it, for each rank.
+    absent : float or int
+        The last number of a letter that has not come.
     out : list of lists of links
         The links whose letters go to each rank.
     out_sizes : list of int
@@ -111,6 +119,9 @@ class _Layout:
     """
 
     size: int
+    dtype: np.dtype[Any]
+    types: list[MPI.Datatype]
+    absent: float | int
     out: list[list[Arc]]
     out_sizes: list[int]
     links: list[Arc]
@@ -173,7 +184,7 @@ class MPITransport:
         self._ranks = sorted({b for a, b in pairs if a == me} - {me})
         # Rounds of a kind come again and again.
         self._layout = lru_cache(maxsize=_N_LAYOUTS)(self._new_layout)
-        self._types = [self._MPI.DOUBLE] * len(self._ranks)
+        self._types = {FLOAT64: self._MPI.DOUBLE, INT64: self._MPI.INT64_T}
         self._comm = comm.Create_dist_graph_adjacent(self._ranks, self._ranks)
         self._comm.Set_errhandler(self._MPI.ERRORS_RETURN)
         self._pending: Any = None  # what MPI may write to after an error
@@ -186,13 +197,13 @@ class MPITransport:
 
     def exchange(
         self, tag: Tag, letters: Letters, expected: Collection[Arc]
-    ) -> dict[Arc, Array]:
+    ) -> dict[Arc, Numbers]:
         """Send letters, and wait for the expected ones and for all adjacent ranks."""
         if not self._ranks:
             return {}
-        layout = self._layout(tag.shape, tuple(letters), tuple(expected))
-        came: Array = np.empty((len(layout.links), layout.size))
-        came[_ENDS] = np.nan  # no letter ends so: it has not come
+        layout = self._layout(tag.shape, tag.dtype, tuple(letters), tuple(expected))
+        came: Numbers = np.empty((len(layout.links), layout.size), layout.dtype)
+        came[_ENDS] = layout.absent
         try:
             request = self._start(letters, came, layout)
             wait_for(request, self._look, tag, came, layout)
@@ -208,19 +219,26 @@ class MPITransport:
         return {link: came[k] for k, link in enumerate(layout.links)}
 
     def _new_layout(
-        self, shape: tuple[int, ...], out: tuple[Arc, ...], expected: tuple[Arc, ...]
+        self,
+        shape: tuple[int, ...],
+        dtype: str,
+        out: tuple[Arc, ...],
+        expected: tuple[Arc, ...],
     ) -> _Layout:
         """Return where the letters of a round lie."""
-        size = math.prod(shape)
+        size, in_memory = math.prod(shape), np.dtype(dtype).newbyteorder("=")
         to, come = self._by_rank(out, end=1), self._by_rank(expected, end=0)
         ends = list(accumulate(map(len, come), initial=0))
         return _Layout(
             size=size,
+            dtype=in_memory,
+            types=[self._types[dtype]] * len(self._ranks),
+            absent=_ABSENT[dtype],
             out=to,
             out_sizes=[size * len(part) for part in to],
             links=[link for part in come for link in part],
             in_sizes=[size * len(part) for part in come],
-            in_places=[_FLOAT64.itemsize * size * end for end in ends[:-1]],
+            in_places=[in_memory.itemsize * size * end for end in ends[:-1]],
         )
 
     def _by_rank(self, links: Iterable[Arc], *, end: int) -> list[list[Arc]]:
@@ -230,14 +248,18 @@ class MPITransport:
             parts[self._ranks.index(self._rank_of[link[end]])].append(link)
         return parts
 
-    def _start(self, letters: Letters, came: Array, layout: _Layout) -> MPI.Request:
+    def _start(self, letters: Letters, came: Numbers, layout: _Layout) -> MPI.Request:
         """Begin a round; MPI takes sizes and absolute addresses."""
-        bottom, types, address = self._MPI.BOTTOM, self._types, self._MPI.Get_address
+        bottom, types, address = self._MPI.BOTTOM, layout.types, self._MPI.Get_address
         out, out_places = [], []
         for links, size in zip(layout.out, layout.out_sizes, strict=True):
-            block = _block(letters, links)
-            if block.size != size:
-                raise ProtocolError("Every letter must have the shape of its tag.")
+            block = _block(letters, links, layout.dtype)
+            if block.size != size or block.dtype != layout.dtype:
+                raise ProtocolError(
+                    "Every letter must have the shape and the dtype of its tag, "
+                    f"{size} numbers {layout.dtype} to one rank, got {block.size} "
+                    f"{block.dtype}."
+                )
             out.append(block)
             out_places.append(address(block))
         start = address(came)
@@ -249,7 +271,7 @@ class MPITransport:
         self._pending = request, out, came
         return request
 
-    def _look(self, waited: float, tag: Tag, came: Array, layout: _Layout) -> None:
+    def _look(self, waited: float, tag: Tag, came: Numbers, layout: _Layout) -> None:
         """Say for whom a round has waited long; give up after the deadline."""
         if waited > self._deadline:
             raise PeerTimeout(
@@ -262,12 +284,12 @@ class MPITransport:
                 f"{self._silence(tag, came, layout)} for {waited:.0f} s; waiting."
             )
 
-    def _silence(self, tag: Tag, came: Array, layout: _Layout) -> str:
+    def _silence(self, tag: Tag, came: Numbers, layout: _Layout) -> str:
         """Return which ranks have not come to a round, if that can be told."""
         silent = {
             self._rank_of[link[0]]
             for link, letter in zip(layout.links, came, strict=True)
-            if np.isnan(letter[-1:]).any()
+            if np.array_equal(letter[-1:], [layout.absent], equal_nan=True)
         }
         named = " and ".join(map(self._name, sorted(silent or self._ranks)))
         if not silent and len(self._ranks) > 1:
@@ -283,10 +305,10 @@ class MPITransport:
         self._comm.Free()
 
 
-def _block(letters: Letters, links: list[Arc]) -> Array:
+def _block(letters: Letters, links: list[Arc], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return the letters of some links side by side; a single one as it is."""
     if len(links) == 1:
-        return np.ascontiguousarray(letters[links[0]], _FLOAT64)
+        return np.ascontiguousarray(letters[links[0]])
     if not links:
-        return _NOTHING
+        return np.empty(0, dtype)
     return np.concatenate([np.ravel(letters[link]) for link in links])

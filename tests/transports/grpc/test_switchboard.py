@@ -17,7 +17,7 @@ from dssfn.errors import (
     ProtocolError,
     Regroup,
 )
-from dssfn.transports.base import Tag
+from dssfn.transports.base import FLOAT64, INT64, Tag
 from dssfn.transports.grpc import Neighbour, Rules, Terms
 from dssfn.transports.grpc import exchange_pb2 as pb
 from dssfn.transports.grpc.epochs import RESTARTS, RESTARTS_IN_VAIN
@@ -78,7 +78,7 @@ def _greet(board, *, stream=None, **changes):
 
 
 def _letter(number=1, value=1.0, epoch=0, tag=TAG, received=0, restarted=""):
-    values = np.array([value])
+    values = np.array([value], tag.dtype)
     return encode_frame(RUN, number, received, epoch, tag, values, restarted)
 
 
@@ -404,6 +404,24 @@ def test_a_neighbour_that_stays_out_of_step_is_an_error(board):
     assert _takes(board, link, stream, _letter(tag=Tag(2, 9, 9, (1,))))
     with pytest.raises(ProtocolError, match="must send its letter for"):
         board.exchange(TAG, {}, [(1, 0)])
+
+
+@pytest.mark.parametrize(("sent", "awaited"), [(INT64, FLOAT64), (FLOAT64, INT64)])
+def test_a_letter_of_another_kind_of_numbers_is_an_error(board, sent, awaited):
+    link, stream = _greet(board)
+    assert _takes(board, link, stream, _letter(tag=TAG._replace(dtype=sent)))
+    with pytest.raises(ProtocolError, match=f"{awaited}.* got .*{sent}"):
+        board.exchange(TAG._replace(dtype=awaited), {}, [(1, 0)])
+
+
+def test_integers_come_and_go_to_the_last_bit(board):
+    tag = TAG._replace(dtype=INT64)
+    link, stream = _greet(board)
+    assert _takes(board, link, stream, _letter(value=2**53 + 1, tag=tag))
+    came = board.exchange(tag, {(0, 1): np.array([-(2**62)])}, [(1, 0)])[1, 0]
+    assert (came.dtype, came.tolist()) == (np.int64, [2**53 + 1])
+    frame = pb.Envelope.FromString(board.next_letter(link, 0).frame).frame
+    assert np.frombuffer(frame.values, frame.dtype).tolist() == [-(2**62)]
 
 
 def test_only_names_of_the_plan_are_shown_of_what_a_neighbour_says(board):

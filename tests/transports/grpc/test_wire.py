@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from dssfn.errors import ProtocolError
-from dssfn.transports.base import Tag
+from dssfn.transports.base import DTYPES, FLOAT64, INT64, Tag
 from dssfn.transports.grpc import exchange_pb2 as pb
 from dssfn.transports.grpc.wire import (
-    DTYPE,
     LONGEST_TEXT,
     MOST_AXES,
     Rules,
@@ -29,11 +28,10 @@ RULES = Rules(run=0xABCD, largest=200, n_layers=3)
 
 uint64 = st.integers(0, 2**64 - 1)
 uint32 = st.integers(0, 2**32 - 1)
+shapes = npst.array_shapes(min_dims=0, max_dims=MOST_AXES, min_side=0, max_side=3)
 finite = npst.arrays(
-    np.float64,
-    npst.array_shapes(min_dims=0, max_dims=MOST_AXES, min_side=0, max_side=3),
-    elements=st.floats(allow_nan=False, allow_infinity=False),
-)
+    np.float64, shapes, elements=st.floats(allow_nan=False, allow_infinity=False)
+) | npst.arrays(np.int64, shapes)
 
 
 @st.composite
@@ -42,7 +40,7 @@ def letters(draw):
     values = draw(finite)
     layer = draw(st.integers(-2, RULES.n_layers))
     step, round_ = draw(st.integers(-(2**63), 2**63 - 1)), draw(uint32)
-    tag = Tag(layer, step, round_, values.shape)
+    tag = Tag(layer, step, round_, values.shape, values.dtype.str)
     return draw(uint64), draw(uint64), draw(uint64), tag, values
 
 
@@ -74,7 +72,7 @@ def test_a_letter_comes_out_to_the_last_bit(letter):
     frame = _read(encode_frame(RULES.run, number, received, epoch, tag, values))
     assert (frame.number, frame.received, frame.epoch) == (number, received, epoch)
     assert frame.tag == tag
-    assert frame.values.shape == values.shape
+    assert (frame.values.shape, frame.values.dtype) == (values.shape, values.dtype)
     assert frame.values.tobytes() == values.tobytes()
 
 
@@ -98,7 +96,7 @@ def test_a_damaged_letter_is_read_in_good_form_or_refused(letter, data):
     run=st.just(RULES.run) | uint64,
     layer=st.integers(-(2**31), 2**31 - 1),
     shape=st.lists(st.sampled_from([0, 1, 2, 5, 201, 2**16, 2**32 - 1]), max_size=7),
-    dtype=st.just(DTYPE) | st.text(max_size=40),
+    dtype=st.sampled_from(DTYPES) | st.text(max_size=40),
     values=st.binary(max_size=64) | finite.map(np.ndarray.tobytes),
     checksum=st.none() | uint32,
     others=st.fixed_dictionaries(
@@ -121,7 +119,8 @@ def test_a_frame_of_any_fields_is_in_good_form_or_refused(
 
 
 def _check_form(frame):
-    assert frame.values.dtype == np.float64
+    assert frame.tag.dtype in DTYPES
+    assert frame.values.dtype == frame.tag.dtype
     assert frame.values.shape == frame.tag.shape
     assert frame.values.size <= RULES.largest
     assert np.isfinite(frame.values).all()
@@ -131,9 +130,45 @@ def _check_form(frame):
 @pytest.mark.parametrize("shape", [(0, 2**32 - 1, 2**32 - 1), (2**31, 0, 2**31)])
 def test_an_empty_axis_hides_no_axis_that_an_array_cannot_have(shape):
     assert math.prod(shape) == 0
-    frame = pb.Frame(run=RULES.run, dtype=DTYPE, shape=shape)
+    frame = pb.Frame(run=RULES.run, dtype=FLOAT64, shape=shape)
     with pytest.raises(ProtocolError, match="shape"):
         check_frame(frame, RULES)
+
+
+def _frame(data, **changes):
+    fields = {"run": RULES.run, "shape": [2], "checksum": zlib.crc32(data), **changes}
+    return pb.Frame(values=data, **fields)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["", "f8", "i8", "<f4", "<i4", "<u8", ">f8", ">i8", "=i8", "int64", "|O"]
+)
+def test_no_other_kind_of_numbers_is_read(dtype):
+    with pytest.raises(ProtocolError, match=r"`dtype` .* must be <f8 or <i8, got"):
+        check_frame(_frame(b"\0" * 16, dtype=dtype), RULES)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n_bytes", [0, 8, 15, 17, 24])
+def test_values_of_another_length_than_the_shape_says_are_refused(dtype, n_bytes):
+    with pytest.raises(ProtocolError, match=r"`values` .* must be 16 bytes"):
+        check_frame(_frame(b"\0" * n_bytes, dtype=dtype), RULES)
+
+
+def test_the_bits_of_a_number_that_is_not_finite_are_an_integer_like_any_other():
+    data = np.array([np.nan, -np.inf]).tobytes()
+    with pytest.raises(ProtocolError, match=r"`values` .* must be finite numbers"):
+        check_frame(_frame(data, dtype=FLOAT64), RULES)
+    frame = check_frame(_frame(data, dtype=INT64), RULES)
+    assert (frame.values.dtype, frame.values.tobytes()) == (np.int64, data)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_letter_of_another_kind_than_its_tag_is_never_sent(dtype):
+    (other,) = set(DTYPES) - {dtype}
+    tag = Tag(0, 0, 0, (1,), dtype)
+    with pytest.raises(TypeError, match="Cannot cast"):
+        encode_frame(RULES.run, 1, 0, 0, tag, np.ones(1, other))
 
 
 @given(st.text(max_size=2 * LONGEST_TEXT))

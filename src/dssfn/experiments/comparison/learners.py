@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.neural_network import MLPClassifier
 
 from dssfn._typing import Array
-from dssfn.consensus import Averaging, Values
+from dssfn.consensus import Averaging
 from dssfn.errors import NumericalError
 from dssfn.hosting import Traffic
 
@@ -112,7 +112,7 @@ class Learners:
         """Return every node's weights, (M, size)."""
         return np.stack([flat(model) for model in self.models])
 
-    def set_weights(self, weights: Values) -> None:
+    def set_weights(self, weights: Array) -> None:
         """Give every node its own weights."""
         for node, model in enumerate(self.models):
             set_flat(model, weights[node])

@@ -18,7 +18,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from dssfn._typing import Array, NodeId
+from dssfn._typing import NodeId, Numbers
 from dssfn.errors import ProtocolError
 from dssfn.transports.base import Account, Tag
 from dssfn.transports.grpc.wire import Frame
@@ -147,7 +147,7 @@ class Link:
         self.inbox.append(frame)
         return True
 
-    def take(self, tag: Tag, epoch: int) -> Array | None:
+    def take(self, tag: Tag, epoch: int) -> Numbers | None:
         """Return the values of the letter that must come next, if it has come.
 
         Another letter stays where it is: nothing behind it may be used.

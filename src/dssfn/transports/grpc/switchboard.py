@@ -32,7 +32,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dssfn._typing import Array, NodeId
+from dssfn._typing import NodeId, Numbers
 from dssfn.errors import (
     AgreementError,
     NumericalError,
@@ -135,7 +135,7 @@ class Switchboard:
 
     def exchange(
         self, tag: Tag, letters: Letters, expected: Collection[Arc]
-    ) -> dict[Arc, Array]:
+    ) -> dict[Arc, Numbers]:
         """Post letters and wait for the expected ones, however often streams break."""
         with self._changed:
             self._check()
@@ -180,7 +180,7 @@ class Switchboard:
                 for link in self._links.values()
             }
 
-    def _post(self, link: Link, tag: Tag, values: Array) -> None:
+    def _post(self, link: Link, tag: Tag, values: Numbers) -> None:
         if not np.isfinite(values).all():
             raise NumericalError(
                 f"What this node would send for {tag} is not finite. Its own data, or "
@@ -199,8 +199,8 @@ class Switchboard:
 
     def _collect(
         self, tag: Tag, expected: Collection[Arc], began: float
-    ) -> dict[Arc, Array]:
-        found: dict[Arc, Array] = {}
+    ) -> dict[Arc, Numbers]:
+        found: dict[Arc, Numbers] = {}
         complained, interval = began, self.deadline
         while True:
             self._check()
@@ -237,7 +237,7 @@ class Switchboard:
         if absent:
             log.info("waiting for %s", ", ".join(absent))
 
-    def _take(self, link: Link, tag: Tag, now: float) -> Array | None:
+    def _take(self, link: Link, tag: Tag, now: float) -> Numbers | None:
         """Return a link's next letter; another letter is an error if it stays."""
         try:
             values = link.take(tag, self.epoch)

@@ -9,19 +9,20 @@ import math
 import sys
 import zlib
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from google.protobuf.message import DecodeError
+from numpy.typing import NDArray
 
 from dssfn._plain_text import printable
-from dssfn._typing import Array
+from dssfn._typing import Numbers
 from dssfn.errors import ProtocolError
-from dssfn.transports.base import Tag
+from dssfn.transports.base import DTYPES, Tag
 from dssfn.transports.grpc import exchange_pb2 as pb
 from dssfn.transports.reasons import Reason
 
-PROTOCOL = 2
-DTYPE = "<f8"
+PROTOCOL = 3
 ITEM = 8  # bytes
 OVERHEAD = 4096  # of a frame beside its values, at the most
 MOST_AXES = 4
@@ -37,7 +38,7 @@ class Frame:
     received: int
     epoch: int
     tag: Tag
-    values: Array
+    values: Numbers
     restarted: str = ""  # the node for which its epoch began
 
 
@@ -71,11 +72,12 @@ def encode_frame(
     received: int,
     epoch: int,
     tag: Tag,
-    values: Array,
+    values: Numbers,
     restarted: str = "",
 ) -> bytes:
     """Return an envelope with a letter, as bytes."""
-    data = np.asarray(values, dtype=DTYPE).tobytes()
+    # Bytes may be put in order; a letter of another kind than its tag is a fault here.
+    data = np.asarray(values).astype(tag.dtype, casting="equiv", copy=False).tobytes()
     frame = pb.Frame(
         number=number,
         received=received,
@@ -85,7 +87,7 @@ def encode_frame(
         step=tag.step,
         round=tag.round,
         shape=tag.shape,
-        dtype=DTYPE,
+        dtype=tag.dtype,
         checksum=zlib.crc32(data),
         values=data,
         restarted=restarted,
@@ -107,7 +109,8 @@ def decode(data: bytes) -> pb.Envelope:
 def check_frame(frame: pb.Frame, rules: Rules) -> Frame:
     """Return a frame whose every field is as it must be."""
     _demand(frame.run == rules.run, "run", f"{rules.run:x}", f"{frame.run:x}")
-    _demand(frame.dtype == DTYPE, "dtype", DTYPE, repr(frame.dtype[:16]))
+    rule = " or ".join(DTYPES)
+    _demand(frame.dtype in DTYPES, "dtype", rule, repr(frame.dtype[:16]))
     _demand(frame.layer <= rules.n_layers + 1, "layer", rules.n_layers, frame.layer)
     shape = tuple(frame.shape[: MOST_AXES + 1])
     _demand(
@@ -122,11 +125,12 @@ def check_frame(frame: pb.Frame, rules: Rules) -> Frame:
     _demand(len(data) == size, "values", f"{size} bytes", len(data))
     checksum = zlib.crc32(data)
     _demand(frame.checksum == checksum, "checksum", checksum, frame.checksum)
-    values: Array = np.frombuffer(data, dtype=DTYPE).reshape(shape)
+    values: NDArray[Any] = np.frombuffer(data, dtype=frame.dtype).reshape(shape)
     if sys.byteorder == "big":
-        values = values.astype(np.float64)
+        values = values.astype(values.dtype.newbyteorder("="))
+    # Every integer is finite.
     _demand(bool(np.isfinite(values).all()), "values", "finite numbers", "others")
-    tag = Tag(frame.layer, frame.step, frame.round, shape)
+    tag = Tag(frame.layer, frame.step, frame.round, shape, frame.dtype)
     return Frame(
         frame.number, frame.received, frame.epoch, tag, values, frame.restarted
     )
