@@ -1,21 +1,21 @@
-"""What a node's program may ask for: an average, or arithmetic that all nodes share.
+"""What a node's program may ask for: an average, a total, or arithmetic shared by all.
 
 A program is a generator. It yields a `Message` and receives its average over the
-network; it yields an `Agreed` and receives the result. It never knows who answers: the
-simulator, MPI or gRPC.
+network, or its exact total if it holds integers; it yields an `Agreed` and receives the
+result. It never knows who answers: the simulator, MPI or gRPC.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self, TypeAlias, TypeVar
 
 import numpy as np
 
-from dssfn._typing import Array
-from dssfn.errors import NumericalError
+from dssfn._typing import Array, Numbers
+from dssfn.errors import InputError, NumericalError
 
 Result = TypeVar("Result")
 
@@ -25,10 +25,12 @@ NO_RIDER: Array = np.empty(0)
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Numbers that a node wants averaged: all that ever leaves it.
+    """Numbers that a node wants averaged, or added up exactly: all that ever leaves it.
 
     They are made when they are wanted and not kept, so that whoever hosts many nodes
-    need not hold all their messages at once.
+    need not hold all their messages at once. The sum of int64 numbers is the same in
+    any order, so their total is the same to the last bit on every graph; whoever sends
+    them sees to it that it fits into an int64.
 
     Parameters
     ----------
@@ -38,51 +40,72 @@ class Message:
         Writes the numbers into an array of that shape.
     layer : int
         The layer of the network that they are about; INPUTS before the first.
+    exact : bool
+        Whether the numbers are int64 and their total is wanted; otherwise they are
+        float64 and their average is wanted.
 
     Examples
     --------
     >>> message = Message.of(np.array([1.0, 2.0]))
-    >>> message.size, message.make()
-    (2, array([1., 2.]))
+    >>> message.size, message.exact, message.make()
+    (2, False, array([1., 2.]))
+    >>> Message.of(np.array([2**60 + 1])).exact
+    True
     """
 
     shape: tuple[int, ...]
-    fill: Callable[[Array], None]
+    fill: Callable[[Any], None]  # an Array, or Integers if it is exact
     layer: int = INPUTS
+    exact: bool = False
 
     @classmethod
-    def of(cls, values: Array) -> Self:
-        """Return a message of numbers that exist already."""
-        return cls(values.shape, lambda into: np.copyto(into, values))
+    def of(cls, values: Numbers) -> Self:
+        """Return a message of numbers that exist already; int64 ones are exact."""
+        return cls(
+            values.shape,
+            lambda into: np.copyto(into, values),
+            exact=values.dtype == np.int64,
+        )
 
     @property
     def size(self) -> int:
         """The number of numbers in the message."""
         return math.prod(self.shape)
 
-    def make(self) -> Array:
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of every number in the message."""
+        return np.dtype(np.int64 if self.exact else np.float64)
+
+    def make(self) -> Numbers:
         """Return the numbers, all of which must be finite."""
-        values: Array = np.empty(self.shape)
+        values: Numbers = np.empty(self.shape, self.dtype)
         with np.errstate(all="ignore"):
             self.fill(values)
-            self._check_finite(values)
+            if not self.exact:
+                self._check_finite(values)
         return values
 
-    def about(self, layer: int, rider: Array | None = None) -> Message:
+    def about(self, layer: int, rider: Numbers = NO_RIDER) -> Message:
         """Return the same message about a layer.
 
         With a rider, the message is a vector that ends with the rider's numbers.
         """
-        if rider is None or not rider.size:
-            return Message(self.shape, self.fill, layer)
+        if not rider.size:
+            return replace(self, layer=layer)
+        if self.exact and rider.dtype != np.int64:
+            raise InputError(
+                "`rider` of a message of integers must be int64, as it is added up "
+                f"with them, got {rider.dtype}. Send it with a message of floats."
+            )
 
-        def fill(into: Array) -> None:
+        def fill(into: Any) -> None:
             self.fill(into[: self.size].reshape(self.shape))
             into[self.size :] = rider
 
-        return Message((self.size + rider.size,), fill, layer)
+        return replace(self, shape=(self.size + rider.size,), fill=fill, layer=layer)
 
-    def _check_finite(self, values: Array) -> None:
+    def _check_finite(self, values: Numbers) -> None:
         # The sum is not finite if any number is not; the reverse may fail by overflow.
         if not (math.isfinite(values.sum()) or np.isfinite(values).all()):
             raise NumericalError(
@@ -114,11 +137,12 @@ Program: TypeAlias = Generator[Message | Agreed, Any, Result]
 
 
 def run_about(
-    layer: int, program: Program[Result], rider: Array = NO_RIDER
-) -> Program[tuple[Result, Array, int]]:
+    layer: int, program: Program[Result], rider: Numbers = NO_RIDER
+) -> Program[tuple[Result, Any, int]]:
     """Run a program whose messages are about a layer; the first one takes a rider.
 
-    Returns the program's result, the mean of the rider, and the number of averagings.
+    Returns the program's result, the mean of the rider (its total, if that message is
+    exact), and the number of averagings.
     """
     request = next(program)
     assert isinstance(request, Message)  # nothing is agreed on yet
