@@ -4,15 +4,18 @@ import numpy as np
 import pytest
 
 from dssfn.config import Plan
+from dssfn.consensus import Tree
 from dssfn.driver import drive
 from dssfn.errors import PeerTimeout, ProtocolError
+from dssfn.lockstep import Workers
 from dssfn.planning import settle
 from dssfn.shard import Shard, one_hot
-from dssfn.simulator import simulate
+from dssfn.simulator import run_programs, simulate
 from dssfn.testing import check_transport, ring_links
 from dssfn.topology import build_topology
 from dssfn.training import train_node
-from dssfn.transports import Tag, memory_network
+from dssfn.transports import INT64, Tag, memory_network
+from tests.support import totals
 
 M = 6
 
@@ -76,6 +79,31 @@ def test_schemes_that_mix_agree_with_the_simulator_up_to_rounding(consensus):
         assert difference <= 1e-10 * np.linalg.norm(simulated.output)
 
 
+def _add_up(hosts, topology):
+    def host(transport, nodes):
+        programs = {node: totals.program(node) for node in nodes}
+        return drive(programs, Tree(topology), transport)
+
+    with ThreadPoolExecutor(len(hosts)) as pool:
+        transports = memory_network(hosts, _links(topology), deadline=20)
+        return [
+            came
+            for found in pool.map(host, transports, hosts)
+            for came in found.values()
+        ]
+
+
+@pytest.mark.parametrize("hosts", [[[0]], [[0], [1]], [[0, 1, 2], [3, 4], [5]]])
+def test_integers_are_added_up_exactly_by_every_engine(hosts):
+    n_nodes = sum(map(len, hosts))
+    topology = build_topology("path", n_nodes)
+    with Workers(n_nodes) as workers:
+        programs = [totals.program(node) for node in range(n_nodes)]
+        simulated = run_programs(programs, Tree(topology), workers)
+    for came in [*simulated, *_add_up(hosts, topology)]:
+        totals.check(came, n_nodes)
+
+
 @pytest.mark.parametrize("solver", ["gram", "krylov", "admm"])
 def test_a_training_that_goes_on_ends_as_if_it_had_never_stopped(solver):
     topology = build_topology("complete", 1)
@@ -129,4 +157,11 @@ def test_a_letter_of_another_round_is_an_error():
     a, b = memory_network([[0], [1]], ring_links(2))
     b.exchange(Tag(0, 0, 1, (1,)), {(1, 0): np.ones(1)}, [])
     with pytest.raises(ProtocolError, match="must send its letter for"):
+        a.exchange(Tag(0, 0, 0, (1,)), {}, [(1, 0)])
+
+
+def test_a_letter_of_another_kind_of_numbers_is_an_error():
+    a, b = memory_network([[0], [1]], ring_links(2))
+    b.exchange(Tag(0, 0, 0, (1,), INT64), {(1, 0): np.array([1])}, [])
+    with pytest.raises(ProtocolError, match=r"letter for .*<f8.* got .*<i8"):
         a.exchange(Tag(0, 0, 0, (1,)), {}, [(1, 0)])

@@ -20,6 +20,7 @@ from dssfn.cli.main import app
 from dssfn.datasets import FileSamples, partition
 from dssfn.federation import load_federation
 from dssfn.shard import divide, one_hot
+from dssfn.transports import DTYPES
 from dssfn.transports.mpi import share_nodes
 
 pytest.importorskip("mpi4py", reason="needs the extra dssfn[mpi]")
@@ -52,6 +53,12 @@ def ended(job):
 def dssfn(n_ranks, *args, cwd=None):
     dssfn_mpi = [BIN / "dssfn", "mpi", "run"]
     return ended(start(BIN / "mpiexec", "-n", n_ranks, *dssfn_mpi, *args, cwd=cwd))
+
+
+def on_ranks(n_ranks, *args):
+    """Start a job of tests/support/transport_on_ranks.py."""
+    module = [sys.executable, "-m", "tests.support.transport_on_ranks"]
+    return start(BIN / "mpiexec", "-n", n_ranks, *module, *args, cwd=HERE.parents[1])
 
 
 def wrong(n_ranks, *args, cwd):
@@ -100,14 +107,16 @@ def folder(tmp_path_factory):
 
 
 def test_the_transport_obeys_the_laws():
-    script = HERE.parent / "support" / "transport_on_ranks.py"
-    job = start(BIN / "mpiexec", "-n", 4, sys.executable, script, "laws")
-    assert ended(job) == (0, "", "")
+    assert ended(on_ranks(4, "laws")) == (0, "", "")
 
 
-def test_a_silent_rank_is_named():
-    script = HERE.parent / "support" / "transport_on_ranks.py"
-    job = start(BIN / "mpiexec", "-n", 2, sys.executable, script, "silence")
+def test_integers_are_added_up_exactly_by_ranks_of_several_nodes():
+    assert ended(on_ranks(3, "exact")) == (0, "", "")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_silent_rank_is_named(dtype):
+    job = on_ranks(2, "silence", dtype)
     code, out, _ = ended(job)
     assert code == 3
     notice, error = out.splitlines()

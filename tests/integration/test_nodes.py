@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from dssfn.config import Plan
+from dssfn.consensus import Tree
 from dssfn.driver import drive
 from dssfn.errors import TransportError
 from dssfn.federation import load_federation
@@ -30,6 +31,7 @@ from dssfn.testing import check_transport, ring_links
 from dssfn.topology import build_topology
 from dssfn.training import train_node
 from dssfn.transports.grpc import GrpcTransport, Neighbour, Rules, Terms
+from tests.support import totals
 from tests.support.lab import Lab, digits_of, free_port
 
 pytestmark = pytest.mark.grpc
@@ -102,6 +104,20 @@ def test_the_grpc_transport_obeys_the_laws():
     with ThreadPoolExecutor(n_nodes) as pool:
         hosts = [[node] for node in range(n_nodes)]
         list(pool.map(check_transport, transports, [links] * n_nodes, hosts))
+        list(pool.map(GrpcTransport.close, transports))
+
+
+def test_integers_are_added_up_exactly_over_grpc():
+    n_nodes = 4
+    scheme = Tree(build_topology("circular", n_nodes))
+    transports = _ring_of_transports(n_nodes, deadline=20.0)
+
+    def add_up(node):
+        return drive({node: totals.program(node)}, scheme, transports[node])[node]
+
+    with ThreadPoolExecutor(n_nodes) as pool:
+        for came in pool.map(add_up, range(n_nodes)):
+            totals.check(came, n_nodes)
         list(pool.map(GrpcTransport.close, transports))
 
 

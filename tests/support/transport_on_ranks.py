@@ -6,12 +6,16 @@ import sys
 import time
 
 import numpy as np
+import pytest
 
-from dssfn.errors import PeerTimeout
+from dssfn.consensus import Tree
+from dssfn.driver import drive
+from dssfn.errors import PeerTimeout, ProtocolError
 from dssfn.testing import check_transport, ring_links
 from dssfn.topology import build_topology
-from dssfn.transports import Tag
+from dssfn.transports import INT64, Tag
 from dssfn.transports.mpi import MPITransport, load_mpi, share_nodes
+from tests.support import totals
 
 MPI = load_mpi()
 WORLD = MPI.COMM_WORLD
@@ -31,7 +35,24 @@ def laws() -> None:
         transport.close()
 
 
-def silence() -> None:
+def exact() -> None:
+    """Integers are added up by nodes that are spread over the ranks."""
+    graph = build_topology("circular", 7, degree=2)
+    links = [(i, j) for i in range(7) for j in graph.neighbours(i)]
+    hosts = share_nodes(7, WORLD.size)
+    transport = MPITransport(WORLD, hosts, links)
+    programs = {node: totals.program(node) for node in hosts[WORLD.rank]}
+    for came in drive(programs, Tree(graph), transport).values():
+        totals.check(came, 7)
+    mine = next(
+        link for link in links if link[0] in programs and link[1] not in programs
+    )
+    with pytest.raises(ProtocolError, match="the dtype of its tag"):
+        transport.exchange(Tag(0, 0, 0, (1,), INT64), {mine: np.ones(1)}, [])
+    transport.close()
+
+
+def silence(dtype: str) -> None:
     """Rank 1 never comes to the round."""
     said: list[str] = []
     transport = MPITransport(
@@ -41,7 +62,8 @@ def silence() -> None:
     if WORLD.rank == 1:
         WORLD.Barrier()
     try:
-        transport.exchange(Tag(0, 7, 2, (3,)), {(0, 1): np.ones(3)}, [(1, 0)])
+        tag = Tag(0, 7, 2, (3,), dtype)
+        transport.exchange(tag, {(0, 1): np.ones(3, dtype)}, [(1, 0)])
     except PeerTimeout as exc:
         print(said[0], exc, sep="\n", flush=True)
         time.sleep(0.25)  # so that mpiexec passes it on
@@ -49,4 +71,4 @@ def silence() -> None:
 
 
 if __name__ == "__main__":
-    {"laws": laws, "silence": silence}[sys.argv[1]]()
+    {"laws": laws, "exact": exact, "silence": silence}[sys.argv[1]](*sys.argv[2:])
