@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cython_blas
 
 from dssfn._typing import Array
@@ -41,7 +42,7 @@ _ROUTINES = {
 }
 
 
-def add_gram(upper: Array, Y: Array) -> None:
+def add_gram(upper: Array, Y: Array | NDArray[np.float32]) -> None:
     """Add Y Y^T to the upper triangle of a matrix, in place.
 
     Products of float32 features are taken in single precision and added in double.
@@ -65,7 +66,7 @@ def add_gram(upper: Array, Y: Array) -> None:
         np.add(upper, products, out=upper)
 
 
-def _syrk(Y: Array, kept: float, upper: Array) -> None:
+def _syrk(Y: NDArray[Any], kept: float, upper: NDArray[Any]) -> None:
     Y = np.ascontiguousarray(Y)  # its rows are the columns of Fortran's A = Y^T
     routine, number = _ROUTINES[Y.dtype]
     n, J = (ctypes.c_int(size) for size in Y.shape)

@@ -23,8 +23,10 @@ PRECISIONS = ("float64", "float32")
 SCALES = ("columns", "common")
 FOLDS = ("rows", "nodes")
 SIZES = (AUTO, "ssfn")
+UNITS = ("integer", "dense")
 BALANCED = "balanced"
 MOST_LAYERS, MOST_WIDTH, MOST_MEMBERS = 20, 1600, 20  # of what is found
+MOST_EXACT_WIDTH, MOST_EXACT_BIAS = 8192, 7  # see `dssfn.exact.bounds`
 FEWEST_FOLDS = 5  # so that a member trains on four fifths of the samples or more
 
 
@@ -77,8 +79,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         Shift and scale the inputs by the network's mean and standard deviation.
     bias : float
         Value of a constant feature beside the inputs; 0 for none.
+    units : {"auto", "integer", "dense"}
+        Arithmetic of the features. Sums of small integers are exact, so that the model
+        does not depend, to the last bit, on who holds which sample; they come from
+        structured random matrices. Dense ones are real numbers. "auto" takes integers,
+        unless inputs are not standardised, or another solver than gram, another
+        consensus than tree or another precision is asked for.
     precision : {"float64", "float32"}
-        Precision of the features. In single precision they take half the memory and
+        Precision of dense features. In single precision they take half the memory and
         time; sums over chunks of samples, and all that is agreed on, stay in double
         precision.
     solver : {"auto", "gram", "krylov", "admm"}
@@ -137,6 +145,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     gain: float = 3.0
     standardize: bool = True
     bias: float = 3.0
+    units: str = AUTO
     precision: str = "float64"
     solver: str = "auto"
     accuracy: float = 1e-8
@@ -178,6 +187,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         _check_choice("scale", self.scale, (AUTO, *SCALES))
         _check_choice("folds", self.folds, FOLDS)
         _check_choice("size", self.size, SIZES)
+        _check_choice("units", self.units, (AUTO, *UNITS))
         for name in ("standardize", "warm_start", "balance_mu", "publish_scores"):
             if not isinstance(getattr(self, name), bool):
                 raise PlanError(
@@ -189,6 +199,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             self._check_found_size()
         else:
             self._check_fixed_size()
+        if self.units == "integer" and self._not_exact:
+            raise PlanError(
+                f"`units`: integers need {self._not_exact}. Change it, or leave "
+                "`units` out."
+            )
 
     def _check_found_size(self) -> None:
         """Refuse settings that mean something for a network of fixed size only."""
@@ -320,6 +335,38 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         if self.size != AUTO:
             return True
         return bool(self._open_sizes) if self.members == AUTO else self.members != 1
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether features are integers, whose sums are exact."""
+        return self.units == "integer" or (self.units == AUTO and not self._not_exact)
+
+    @property
+    def _not_exact(self) -> str:
+        """What keeps features from being integers; empty if nothing does."""
+        rules = {
+            f"inputs that are standardised, got `standardize` = {self.standardize}": (
+                self.standardize
+            ),
+            f"a `width` of at most {MOST_EXACT_WIDTH}, up to which their sums are "
+            f"exact, got {self.width}": self.most_width <= MOST_EXACT_WIDTH,
+            f"a `bias` of at most {MOST_EXACT_BIAS}, got {self.bias:g}": (
+                self.bias <= MOST_EXACT_BIAS
+            ),
+            f"the solver gram, whose sums are exact, got {self.solver}": (
+                self.solver in (AUTO, "gram")
+            ),
+            f"the consensus tree, which adds integers, got {self.consensus}": (
+                self.consensus in (AUTO, "tree")
+            ),
+            f"no `n_rounds`, which are for gossip, got {self.n_rounds}": (
+                self.n_rounds is None
+            ),
+            f"no other `precision` than float64, got {self.precision}": (
+                self.precision == "float64"
+            ),
+        }
+        return next((rule for rule, is_kept in rules.items() if not is_kept), "")
 
     @property
     def _open_sizes(self) -> list[str]:

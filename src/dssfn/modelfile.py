@@ -30,17 +30,21 @@ from dssfn.network import Network, random_digest
 from dssfn.training import Model
 
 KEY = "dssfn"
-VERSION = 2
-# Settings that plans did not have in version 1, whose networks are of fixed size.
-ADDED: dict[str, Any] = {
-    "targets": (),
-    "members": 1,
-    "ridge": "auto",
-    "scale": "columns",
-    "folds": "rows",
-    "size": "auto",
-    "class_weight": None,
-    "publish_scores": False,
+VERSION = 3
+# Settings that a version of this format brought, and what they were before: networks
+# of version 1 are of fixed size, and features of version 2 are real numbers.
+ADDED: dict[int, dict[str, Any]] = {
+    2: {
+        "targets": (),
+        "members": 1,
+        "ridge": "auto",
+        "scale": "columns",
+        "folds": "rows",
+        "size": "auto",
+        "class_weight": None,
+        "publish_scores": False,
+    },
+    3: {"units": "dense"},
 }
 SCALING = ("shift", "scale", "target_shift", "target_scale")
 
@@ -95,6 +99,7 @@ def _tensors(network: Model) -> dict[str, Array]:
             tensors[f"deviation.{layer}"] = deviations
         tensors |= {
             "centres": network.centres,
+            "factors": network.factors,
             "slope": np.array([network.slope]),
         }
     if isinstance(network, Ensemble) or network.plan.is_regression:
@@ -117,12 +122,18 @@ def _network_of(given: object) -> Model:
 
 def _digest(version: int, plan: Plan, tensors: dict[str, Array]) -> str:
     settings = msgspec.to_builtins(plan)
-    if version == 1:
-        settings = {key: value for key, value in settings.items() if key not in ADDED}
+    added = _added_since(version)
+    settings = {key: value for key, value in settings.items() if key not in added}
     digest = hashlib.sha256(msgspec.json.encode(settings))
     for name in sorted(tensors):
         digest.update(name.encode() + tensors[name].astype("<f8").tobytes())
     return digest.hexdigest()
+
+
+def _added_since(version: int) -> dict[str, Any]:
+    """Return the settings that later versions brought, as they were before."""
+    later = (ADDED[number] for number in range(version + 1, VERSION + 1))
+    return {name: value for added in later for name, value in added.items()}
 
 
 def load_network(path: str | Path) -> Model:
@@ -140,7 +151,7 @@ def load_network(path: str | Path) -> Model:
         with safe_open(path, framework="numpy") as file:
             # What the file says of itself is compared first, and only then read.
             header = _read_header(path, file.metadata() or {})
-            shapes = tensor_shapes(header.plan)
+            shapes = tensor_shapes(header.plan, header.version)
             _check_tensors(path, file, shapes)
             tensors: dict[str, Array] = {name: file.get_tensor(name) for name in shapes}
     except ModelFileError:
@@ -176,8 +187,8 @@ def _read_header(path: Path, metadata: dict[str, str]) -> _Header:
                 f"version {VERSION}. Update dssfn to read it."
             )
         content = msgspec.json.decode(text)
-        if version == 1 and isinstance(content.get("plan"), dict):
-            content["plan"] = {**ADDED, **content["plan"]}
+        if isinstance(content.get("plan"), dict):
+            content["plan"] = {**_added_since(version), **content["plan"]}
         header = msgspec.convert(content, type=_Header)
         _check_complete(path, content["plan"])
         _check_found(path, header.plan)
@@ -207,7 +218,7 @@ def _check_found(path: Path, plan: Plan) -> None:
             )
 
 
-def tensor_shapes(plan: Plan) -> dict[str, Shape]:
+def tensor_shapes(plan: Plan, version: int = VERSION) -> dict[str, Shape]:
     """Return names and shapes of all learned numbers, None for what was found.
 
     >>> tensor_shapes(Plan(n_features=3, classes=(0, 1), n_layers=0, bias=0.0))
@@ -226,6 +237,8 @@ def tensor_shapes(plan: Plan) -> dict[str, Shape]:
         shapes[f"O.{layer}"] = (K, Q, None if layer else 1 + P)
         if layer > 1:
             shapes |= dict.fromkeys((f"mean.{layer}", f"deviation.{layer}"), (K, None))
+    if version > 2:
+        shapes["factors"] = (P,)
     return shapes | {"centres": (K, Q), "slope": (1,)}
 
 
@@ -275,6 +288,7 @@ def _assemble(path: Path, plan: Plan, tensors: dict[str, Array]) -> Model:
         means=tuple(tensors[f"mean.{k}"] for k in range(2, plan.depth + 1)),
         deviations=tuple(tensors[f"deviation.{k}"] for k in range(2, plan.depth + 1)),
         **scaling,
+        factors=tensors.get("factors", np.ones(plan.n_features)),
         slope=float(tensors["slope"][0]),
     )
     _check_sizes(path, network)

@@ -18,6 +18,8 @@ from dssfn._typing import Array
 from dssfn.calibration import probabilities
 from dssfn.config import Plan
 from dssfn.errors import DataError
+from dssfn.exact.bounds import places
+from dssfn.exact.structured import random_signs
 
 CHUNK = 4096  # columns in a forward pass: long enough for BLAS, short for memory
 LARGEST = 1e150  # in units of the training data's spread; squares overflow beyond
@@ -62,11 +64,15 @@ def _uniform(seed: int, layer: int, count: int) -> Array:
 
 
 def random_digest(plan: Plan) -> str:
-    """Return a digest of all the random matrices, from the first row of each."""
+    """Return a digest of all the random matrices, from the first numbers of each."""
     digest = hashlib.sha256()
     for layer in range(1, plan.most_layers + 1):
-        row = _uniform(plan.seed, layer, plan.inputs_of(layer - 1))
-        digest.update(row.astype("<f8").tobytes())
+        if plan.is_exact:
+            signs, _ = random_signs(plan.seed, layer, 0, places(plan.n_units), 0)
+            digest.update(signs.tobytes())
+        else:
+            row = _uniform(plan.seed, layer, plan.inputs_of(layer - 1))
+            digest.update(row.astype("<f8").tobytes())
     return digest.hexdigest()
 
 

@@ -38,8 +38,10 @@ def settle(plan: Plan, topology: Topology) -> tuple[Plan, Averaging]:
     >>> settle(near, ring)[0].solver, settle(far, ring)[0].solver
     ('gram', 'krylov')
     """
+    plan = plan.replace(units="integer" if plan.is_exact else "dense")
     if plan.finds_size:
         _check_folds(plan, topology)
+    if plan.finds_size or plan.is_exact:
         plan = plan.replace(solver="gram", consensus="tree")
     if plan.solver == "auto":
         plan = _choose_solver(plan, topology)

@@ -10,8 +10,16 @@ from numpy.typing import NDArray
 
 from dssfn._typing import Array
 from dssfn.errors import DataError
+from dssfn.exact.limbs import ExactTally
 from dssfn.network import SUMMATION_ERROR
 from dssfn.programs import Message, Program
+
+NO_WEIGHT = (
+    "`sample_weight` must be positive for some samples; it is zero for those of all "
+    "nodes."
+)
+
+LARGEST = 2.0**127  # squares of it still have their digits
 
 Weighted: TypeAlias = tuple[Array, Array | None]  # features (P, c) and weights (c,)
 
@@ -57,25 +65,82 @@ def agree_scaling(
     total = sum((_sum(X, weights) for X, weights in rows()), np.zeros(()))
     sums = yield Message.of(np.concatenate([[weight], total]))
     if not sums[0] > 0:
-        raise DataError(
-            "`sample_weight` must be positive for some samples; it is zero for those "
-            "of all nodes."
-        )
+        raise DataError(NO_WEIGHT)
     rough = sums[1:] / sums[0]
     mine = sum(
         (_moments(X - rough[:, None], weights) for X, weights in rows()), np.zeros(())
     )
     moments = yield Message.of(mine)
     rest, squares = np.split(moments / sums[0], 2)
+    found = _moments_of(float(sums[0]), rough, rest, squares)
+    agreed = yield Message.of(np.concatenate([found.shift, found.scale]))
+    shift, scale = np.split(agreed, 2)
+    return found._replace(shift=shift, scale=scale)
+
+
+def agree_exact_scaling(
+    rows: Callable[[], Iterable[Weighted]], n: int
+) -> Program[Moments]:
+    """Agree on mean and standard deviation of n features, exactly.
+
+    No bit of them depends on who holds which sample; the weight is that of all nodes.
+
+    Parameters
+    ----------
+    rows : callable
+        Returns samples and their weights, (n, c) at a time.
+    n : int
+        The number of features.
+    """
+    first = ExactTally(1 + n)
+    for X, weights in rows():
+        _check(X)
+        w = np.ones(X.shape[1]) if weights is None else weights
+        first.add(np.vstack([w, X if weights is None else X * w]))
+    weight, *sums = ExactTally.read((yield Message.of(first.numbers())))
+    if not weight > 0:
+        raise DataError(NO_WEIGHT)
+    rough: Array = np.array(sums) / weight
+    second = ExactTally(2 * n)
+    for X, weights in rows():
+        D = X - rough[:, None]
+        moments = np.vstack([D, D**2])
+        second.add(moments if weights is None else moments * weights)
+    reply = yield Message.of(second.numbers())
+    rest, squares = np.split(ExactTally.read(reply) / weight, 2)
+    return _moments_of(float(weight), rough, rest, squares)
+
+
+def _check(X: Array) -> None:
+    """Refuse numbers whose squares cannot be added up exactly."""
+    fits = np.abs(X) < LARGEST
+    if not fits.all():
+        feature = int(np.flatnonzero(~fits.all(axis=1))[0])
+        raise DataError(
+            f"Column {feature + 1}: numbers must be below 2^127, about 1.7e38, so that "
+            "their sums are exact; some are larger. Correct them, or give the column "
+            'in another unit, or use `units = "dense"`.'
+        )
+
+
+def _moments_of(weight: float, rough: Array, rest: Array, squares: Array) -> Moments:
+    """Return the moments that follow from those about a rough mean.
+
+    Parameters
+    ----------
+    weight : float
+        The weight of the samples.
+    rough : array of shape (P,)
+        About the mean of every feature.
+    rest, squares : arrays of shape (P,)
+        The means of x - rough and of its square.
+    """
     shift = rough + rest
     scale = np.sqrt(np.maximum(squares - rest**2, 0.0))
     # Samples and their number are averaged with the same weights, so the mean of a
     # feature that is constant on all nodes is exact, however rough the averages.
     constant = scale <= SUMMATION_ERROR * np.abs(shift)
-    scaling = np.concatenate([shift, np.where(constant, 1.0, scale)])
-    agreed = yield Message.of(scaling)
-    P = len(shift)
-    return Moments(float(sums[0]), agreed[:P], agreed[P:], constant)
+    return Moments(weight, shift, np.where(constant, 1.0, scale), constant)
 
 
 def _sum(X: Array, weights: Array | None) -> Array:

@@ -5,6 +5,7 @@ All members, and all nodes, see the samples through it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,9 +15,11 @@ from dssfn._typing import Array
 from dssfn.config import Plan
 from dssfn.ensemble.choices import members_for
 from dssfn.errors import PlanError
-from dssfn.programs import INPUTS, Program, run_about
+from dssfn.exact.bounds import check_node_samples, check_samples
+from dssfn.exact.limbs import ExactTally
+from dssfn.programs import INPUTS, Message, Program, run_about
 from dssfn.progress import Stage
-from dssfn.scaling import Weighted, agree_scaling
+from dssfn.scaling import Weighted, agree_exact_scaling, agree_scaling
 from dssfn.shard import Rows, Samples
 from dssfn.targets import Targets
 
@@ -41,6 +44,9 @@ class Basis:
         Mean and deviation of the targets of a regression; zero and one for classes.
     class_factors : array of shape (Q,)
         What the weights of each class's samples are multiplied by.
+    usual_weight : int, optional
+        With integer units a usual weight of a sample, those of classes included, as a
+        power of two; None if no sample has a weight.
     """
 
     weight: float
@@ -51,6 +57,7 @@ class Basis:
     target_shift: Array
     target_scale: Array
     class_factors: Array
+    usual_weight: int | None = None
 
     @property
     def targets(self) -> Targets:
@@ -66,7 +73,13 @@ class Basis:
             "scale": self.scale,
             "constant": self.constant,
             **self.targets.stage(),
+            **self._weight_stage(),
         }
+
+    def _weight_stage(self) -> dict[str, Array]:
+        if self.usual_weight is None:
+            return {}
+        return {"usual_weight": np.array([float(self.usual_weight)])}
 
     @classmethod
     def from_stage(cls, stage: Stage) -> Basis:
@@ -80,6 +93,9 @@ class Basis:
             target_shift=stage["target_shift"],
             target_scale=stage["target_scale"],
             class_factors=stage["class_factors"],
+            usual_weight=(
+                int(stage["usual_weight"][0]) if "usual_weight" in stage else None
+            ),
         )
 
 
@@ -91,16 +107,28 @@ def agree_basis(samples: Samples, plan: Plan, n_nodes: int) -> Program[Basis]:
         for X, T, weights in samples.chunks(CHUNK):
             yield np.vstack([X, T]), weights
 
-    program = agree_scaling(rows, samples.weight)
-    counted = np.array([min(samples.n_samples, _least_samples(plan))], dtype=float)
-    moments, mean, _ = yield from run_about(INPUTS, program, counted)
-    _check_members(plan, round(n_nodes * float(mean[0])))
-    # A sum over nodes is not exact, and must not turn a thousand samples into fewer.
-    weight = round(n_nodes * moments.weight, 6)
+    counted = min(samples.n_samples, _least_samples(plan))
+    if plan.is_exact:
+        check_node_samples(samples.n_samples)
+        exact = agree_exact_scaling(rows, P + plan.n_outputs)
+        moments, total, _ = yield from run_about(INPUTS, exact, np.array([counted]))
+        n_counted, weight = int(total[0]), moments.weight
+    else:
+        program = agree_scaling(rows, samples.weight)
+        rider = np.array([float(counted)])
+        moments, mean, _ = yield from run_about(INPUTS, program, rider)
+        n_counted = round(n_nodes * float(mean[0]))
+        # This sum is not exact, and must not turn a thousand samples into fewer.
+        weight = round(n_nodes * moments.weight, 6)
+    _check_members(plan, n_counted)
     shift, scale, constant = moments.shift[:P], moments.scale[:P], moments.constant[:P]
     if not plan.standardize:
         shift, scale = np.zeros(P), np.ones(P)
     targets = Targets.of(plan, moments.shift[P:], moments.scale[P:])
+    usual_weight = None
+    if plan.is_exact:
+        weighing = _agree_usual_weight(samples, targets)
+        usual_weight, _, _ = yield from run_about(INPUTS, weighing)
     return Basis(
         weight=weight,
         n_members=_n_members(plan, weight, n_nodes),
@@ -110,7 +138,23 @@ def agree_basis(samples: Samples, plan: Plan, n_nodes: int) -> Program[Basis]:
         target_shift=targets.shift,
         target_scale=targets.scale,
         class_factors=targets.class_factors,
+        usual_weight=usual_weight,
     )
+
+
+def _agree_usual_weight(samples: Samples, targets: Targets) -> Program[int | None]:
+    """Agree on a usual weight, as a power of two; None if no sample has a weight.
+
+    It is the mean weight of samples that are drawn by their weights.
+    """
+    tally = ExactTally(3)
+    for rows in map(targets.applied, samples.chunks(CHUNK)):
+        w = np.ones(rows.X.shape[1]) if rows.weights is None else rows.weights
+        tally.add(np.stack([w, w**2, (w - 1) ** 2]))
+    reply = yield Message.of(tally.numbers())
+    total, squares, apart = ExactTally.read(reply).tolist()
+    check_samples(total if apart == 0 else 0)
+    return None if apart == 0 else math.frexp(squares / total)[1] - 1
 
 
 def _least_samples(plan: Plan) -> int:

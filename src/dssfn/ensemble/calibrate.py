@@ -6,19 +6,24 @@ import numpy as np
 
 from dssfn._typing import Array
 
-SLOPES: Array = np.logspace(-0.5, 2.0, 51)
+# In single precision, since powers and logarithms may differ in the last bit between
+# processors.
+SLOPES: Array = np.logspace(-0.5, 2.0, 51).astype(np.float32).astype(float)
 ENOUGH = 1e-5  # of the loss of the flattest probabilities
 
 
 def slope_losses(S: Array, T: Array, weights: Array | None) -> Array:
-    """Return the log loss of samples with scores S and classes T (Q, J), by slope."""
+    """Return the log loss of samples with scores S and classes T (Q, J).
+
+    It has one row for each slope and one column for each sample.
+    """
     highest = S.max(axis=0)
     behind = highest - (S * T).sum(axis=0)  # the right class, behind the first one
     losses = []
     for slope in SLOPES:
         loss = np.log(np.exp(slope * (S - highest)).sum(axis=0)) + slope * behind
-        losses.append(loss.sum() if weights is None else loss @ weights)
-    return np.array(losses)
+        losses.append(loss if weights is None else loss * weights)
+    return np.stack(losses)
 
 
 def best_slope(losses: Array) -> float:
@@ -35,7 +40,7 @@ def best_slope(losses: Array) -> float:
     bend = left - 2 * here + right
     offset = 0.5 * (left - right) / bend if bend > 0 else 0.0
     step = np.log(SLOPES[1] / SLOPES[0])
-    return float(SLOPES[k] * np.exp(np.clip(offset, -0.5, 0.5) * step))
+    return float(np.float32(SLOPES[k] * np.exp(np.clip(offset, -0.5, 0.5) * step)))
 
 
 def softmax(scores: Array, slope: float) -> Array:

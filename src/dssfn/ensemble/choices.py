@@ -36,7 +36,8 @@ class Pull(NamedTuple):
     afresh: bool = False
 
 
-RIDGES = tuple(np.logspace(-6, 2, 13).tolist())
+# Powers may differ in the last bit between processors, so that it is cut off.
+RIDGES = tuple(np.logspace(-6, 2, 13).astype(np.float32).astype(float).tolist())
 # Of pulls that validate alike the last is taken, which keeps the layer before.
 TO_THE_LAYER_BEFORE = (*map(Pull, RIDGES), Pull(math.inf))
 AFRESH = tuple(Pull(ridge, afresh=True) for ridge in RIDGES)
@@ -230,5 +231,6 @@ def scale_factors(deviation: Array, constant: NDArray[np.bool_]) -> Array:
     varies = ~constant
     if not varies.any():
         return np.ones(len(deviation))
-    common = math.sqrt(float(np.mean(deviation[varies] ** 2)))
+    squares = (deviation[varies] ** 2).tolist()
+    common = math.sqrt(math.fsum(squares) / len(squares))  # in no particular order
     return np.where(varies, deviation / common, 1.0)

@@ -14,17 +14,13 @@ import numpy as np
 from dssfn._typing import Array, NodeId
 from dssfn.calibration import probabilities
 from dssfn.config import Plan
+from dssfn.ensemble.arithmetic import Arithmetic
 from dssfn.ensemble.calibrate import softmax
+from dssfn.ensemble.dense import Dense
 from dssfn.ensemble.folds import fold_rule
-from dssfn.ensemble.units import (
-    CONSTANT,
-    hidden_features,
-    linear_features,
-    next_inputs,
-    scaled_inputs,
-    unit_length,
-)
-from dssfn.network import CHUNK, check_columns, member_matrix
+from dssfn.ensemble.integer import Integer
+from dssfn.ensemble.units import CONSTANT, scaled_inputs
+from dssfn.network import CHUNK, check_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +38,9 @@ class Ensemble:
         The mean of each member's scores.
     means, deviations : tuples of arrays of shape (K, width + Q)
         What the inputs of the units are standardised by, from layer 2 on.
-    shift, scale : arrays of shape (P,)
-        The inputs are used as (x - shift) / scale.
+    shift, scale, factors : arrays of shape (P,)
+        The inputs are used as (x - shift) / scale; those of units are multiplied by the
+        factors.
     target_shift, target_scale : arrays of shape (Q,)
         Scores are scaled by the second and shifted by the first.
     slope : float
@@ -57,6 +54,7 @@ class Ensemble:
     deviations: tuple[Array, ...]
     shift: Array
     scale: Array
+    factors: Array
     target_shift: Array
     target_scale: Array
     slope: float
@@ -135,18 +133,18 @@ class Ensemble:
 
     def _staged(self, X: Array, member: int) -> Iterator[Array]:
         plan, centre = self.plan, self.centres[member]
+        arithmetic: Arithmetic = Integer(plan) if plan.is_exact else Dense(plan)
         V = scaled_inputs(plan, X, self.shift, self.scale)
-        F = linear_features(V)
-        A = unit_length(V, plan.bias)
+        F = arithmetic.linear(V)
+        A = arithmetic.first_inputs(V * self.factors[:, None])
         S: Array = np.zeros((len(centre), X.shape[1]))
         for layer, outputs in enumerate(self.outputs):
             if layer > 0:
                 if layer > 1:
                     moments = self.means[layer - 2], self.deviations[layer - 2]
                     mean, deviation = (one[member] for one in moments)
-                    A = next_inputs(F, S, mean, deviation, plan.bias)
+                    A = arithmetic.next_inputs(F, S, mean, deviation)
                 width = outputs.shape[2] - CONSTANT - 2 * len(S)
-                R = member_matrix(plan.seed, layer, member, width, len(A))
-                F = hidden_features(S, centre, R, A, plan.gain)
-            S = S + outputs[member] @ F
+                F = arithmetic.widened(None, S, centre, A, (layer, member), width)
+            S = arithmetic.advanced(S, outputs[member], F)
             yield self.target_shift[:, None] + self.target_scale[:, None] * S

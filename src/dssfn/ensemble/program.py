@@ -21,17 +21,20 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dssfn._typing import Array, NodeId
+from dssfn._typing import Array, NodeId, Numbers
 from dssfn.config import Plan
+from dssfn.ensemble.arithmetic import Arithmetic
 from dssfn.ensemble.basis import BasedSamples, Basis, agree_basis
 from dssfn.ensemble.calibrate import SLOPES, best_slope, slope_losses
 from dssfn.ensemble.choices import EXACT, Rules, choose, rules_of
+from dssfn.ensemble.dense import Dense
 from dssfn.ensemble.folds import fold_rule
+from dssfn.ensemble.integer import Integer
 from dssfn.ensemble.model import Ensemble
-from dssfn.ensemble.ridge import message_size
 from dssfn.ensemble.solve import (
     Solved,
     moments_of,
+    settle,
     solve_hidden,
     solve_linear,
     training_cost,
@@ -85,11 +88,14 @@ def grow_ensemble(
         growth = _Growth(
             plan=plan,
             basis=basis,
+            arithmetic=(arithmetic := arithmetic_of(plan, basis, n_nodes)),
             node=node,
             n_nodes=n_nodes,
             tracks=[
                 stack.enter_context(closing(track))
-                for track in _tracks(samples, plan, basis, node, memory, n_threads)
+                for track in _tracks(
+                    samples, plan, basis, arithmetic, node, memory, n_threads
+                )
             ],
             progress=progress,
             on_progress=on_progress,
@@ -100,10 +106,18 @@ def grow_ensemble(
     return ensemble_of(plan, growth.progress)
 
 
+def arithmetic_of(plan: Plan, basis: Basis, n_nodes: int) -> Arithmetic:
+    """Return what a training computes with."""
+    if plan.is_exact:
+        return Integer(plan, basis.usual_weight)
+    return Dense(plan, n_nodes)
+
+
 def _tracks(
     samples: Samples,
     plan: Plan,
     basis: Basis,
+    arithmetic: Arithmetic,
     node: NodeId,
     memory: int | None,
     n_threads: int,
@@ -114,20 +128,23 @@ def _tracks(
         yield Track(
             BasedSamples(samples, basis),
             plan,
+            arithmetic,
             basis.shift,
-            basis.scale / factors,
+            basis.scale,
+            factors,
             n_members=K,
             fold_of=fold_rule(plan.replace(members=K), node),
             counted=basis.targets.counted,
-            keep=_fits(plan, K, samples.n_samples, memory),
+            keep=memory is None or needed_memory(plan, K, samples.n_samples) <= memory,
             n_threads=n_threads,
         )
 
 
-def _fits(plan: Plan, n_members: int, n_samples: int, memory: int | None) -> bool:
-    """Return whether a node's chunks fit into half of its memory."""
-    units = plan.most_width + 3 * plan.n_outputs + plan.n_features
-    return memory is None or 2 * 8 * n_members * units * n_samples < memory / 2
+def needed_memory(plan: Plan, n_members: int, n_samples: int) -> int:
+    """Return the bytes that a node's chunks may take, and as much for all else."""
+    units, others = plan.most_width, 3 * plan.n_outputs + plan.n_features
+    a_sample = (1 if plan.is_exact else 8) * units + 8 * others
+    return 2 * 2 * n_members * a_sample * n_samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +167,8 @@ class _Tried:
     correct: float
 
     @property
-    def outputs(self) -> list[Array]:
-        return [path[self.choice] for path in self.solved.paths]
+    def width(self) -> int:
+        return width_of(self.solved.paths[0])
 
 
 @dataclass(slots=True)
@@ -164,6 +181,8 @@ class _Growth:
         As in `grow_ensemble`.
     basis : Basis
         What was agreed on before the first layer.
+    arithmetic : Arithmetic
+        What the training computes with.
     tracks : list of Track
         One for every scale of the inputs, until one is picked.
     progress : Progress
@@ -172,6 +191,7 @@ class _Growth:
 
     plan: Plan
     basis: Basis
+    arithmetic: Arithmetic
     node: NodeId
     n_nodes: int
     tracks: list[Track]
@@ -180,7 +200,7 @@ class _Growth:
     on_layer: OnLayer | None
     rules: Rules = field(init=False)
     n_steps: int = 0  # averagings of this stage
-    cost: float = 0.0  # mean over the nodes, before the layer that is being solved
+    cost: float = 0.0  # of one member, before the layer that is being solved
 
     def __post_init__(self) -> None:
         self.rules = rules_of(self.plan, self.basis.weight)
@@ -207,21 +227,22 @@ class _Growth:
     def _linear_layer(self) -> Program[None]:
         """Solve layer 0 for every scale of the inputs."""
         plan, K = self.plan, self.basis.n_members
-        Q, n = plan.n_outputs, n_features_of(0, plan.n_features, plan.n_outputs, 0)
-        size = (K + 1) * message_size(Q, 0, n)
-        # Columns scaled each by itself lose nothing, however far apart they are.
-        request = Message((size,), self.tracks[-1].fill_linear)
-        mean, before = yield from self._average(0, request, self._rider())
-        *_, last = scales = scales_of(plan, self.basis)
-        factors = tuple(tuple((one / last).tolist()) for one in scales)
+        n = n_features_of(0, plan.n_features, plan.n_outputs, 0)
+        size = (K + 1) * self.arithmetic.size(0, 0, n)
+        request = self._message(size, self.tracks[0].fill_linear)
+        numbers, before = yield from self._exchange(0, request, self._rider())
+        scales = tuple(tuple(one.tolist()) for one in scales_of(plan, self.basis))
         has_classes = not plan.is_regression
-        arguments = (mean, K, (Q, n), factors, self.rules.pulls(0), has_classes)
-        solved, gaps = yield Agreed(solve_linear, arguments)
+        arguments = (numbers, K, n, scales, self.rules.pulls(0), has_classes)
+        solved, gaps = yield Agreed(solve_linear, (self.arithmetic, *arguments))
         tried = yield from self._judge(0, self.tracks, solved, before)
+        outputs = []
+        for one in tried:
+            outputs.append(np.stack((yield self._settling(0, one))))
         stage = {
             **self.basis.stage(),
-            "O": np.stack([np.stack(one.outputs) for one in tried]),
-            "centres": solved[0].levels(),
+            "O": np.stack(outputs),
+            "centres": self.arithmetic.centres(solved[0].levels()),
             "gaps": np.array(gaps, dtype=float),
             "validation": np.stack([self._validation(one) for one in tried]),
         }
@@ -245,14 +266,15 @@ class _Growth:
             (next_one,), _ = yield from self._solve(layer, width, tried.solved)
             tries.append((number, width, next_one.error))
             if not self.rules.is_worth_it(tried.error, next_one.error):
-                self.tracks[0].narrow(width_of(tried.outputs[0]))
+                self.tracks[0].narrow(tried.width)
                 break
             tried = next_one
-        means, deviations = yield Agreed(moments_of, (tried.solved, tried.choice))
+        outputs = yield self._settling(layer, tried)
+        means, deviations = yield Agreed(moments_of, (tried.solved, outputs))
         means = means.copy()
         means[:, -self.plan.n_outputs :] += self._centres
         stage = {
-            "O": np.stack(tried.outputs),
+            "O": np.stack(outputs),
             "means": means,
             "deviations": deviations,
             "validation": self._validation(tried)[None],
@@ -267,23 +289,24 @@ class _Growth:
 
         Returns the solutions and the tallies of the layer before.
         """
-        plan, K, tracks = self.plan, self.basis.n_members, self.tracks
-        Q, n = plan.n_outputs, n_features_of(layer, 0, plan.n_outputs, width)
-        first = len(old.sums[0].upper) if old else 0
+        K, tracks, arithmetic = self.basis.n_members, self.tracks, self.arithmetic
+        n = n_features_of(layer, 0, self.plan.n_outputs, width)
+        first = len(old.gains) if old else 0
         for track in tracks:
             track.widen(layer, self._centres, width)
 
-        def fill(into: Array) -> None:
+        def fill(into: Numbers) -> None:
             for track, part in zip(tracks, np.split(into, len(tracks)), strict=True):
                 track.fill_hidden(part, first, n)
 
-        request = Message((len(tracks) * K * message_size(Q, first, n),), fill)
+        size = len(tracks) * K * arithmetic.size(layer, first, n)
         rider = NO_RIDER if old else self._rider()
-        mean, before = yield from self._average(layer, request, rider)
+        request = self._message(size, fill)
+        numbers, before = yield from self._exchange(layer, request, rider)
         solved = []
-        for part in np.split(mean, len(tracks)):
-            arguments = (part, K, Q, (first, n), old, self.rules.pulls(layer))
-            solved.append((yield Agreed(solve_hidden, arguments)))
+        for part in np.split(numbers, len(tracks)):
+            arguments = (part, K, (first, n), old, self.rules.pulls(layer))
+            solved.append((yield Agreed(solve_hidden, (arithmetic, *arguments))))
         tried = yield from self._judge(layer, tracks, solved, before)
         return tried, before
 
@@ -299,14 +322,14 @@ class _Growth:
             if before.size:
                 self.cost = float(before[0, 0])
             (one,) = solved
-            return [_Tried(one, 0, self.n_nodes * training_cost(one, self.cost), 0.0)]
+            return [_Tried(one, 0, training_cost(one, self.cost), 0.0)]
         mine = [
             track.validation(one.paths)
             for track, one in zip(tracks, solved, strict=True)
         ]
-        mean, _ = yield from self._average(layer, Message.of(np.stack(mine)))
+        totals = yield from self._total(layer, np.concatenate(mine))
         tried = []
-        for one, sums in zip(solved, self.n_nodes * mean, strict=True):
+        for one, sums in zip(solved, totals.reshape(len(solved), -1, 2), strict=True):
             errors = np.maximum(sums[:, 0], EXACT * self.basis.weight)
             choice = choose(errors)
             tried.append(
@@ -326,14 +349,14 @@ class _Growth:
     def _calibration(self, layer: int) -> Program[float]:
         """Find how steep the probabilities are, and tell of the last layer."""
         (track,) = self.tracks
-        losses = np.zeros(len(SLOPES))
+        losses = self.arithmetic.summation.tally(len(SLOPES))
         if not self.plan.is_regression:
             for S, T, weights in track.best():
-                losses += slope_losses(S, T, weights)
-        request = Message.of(losses)
-        mean, before = yield from self._average(layer, request, self._rider())
+                losses.add(slope_losses(S, T, weights))
+        request = Message.of(losses.numbers())
+        numbers, before = yield from self._exchange(layer, request, self._rider())
         self._tell(layer, before[0], picked_scale(self.progress, layer))
-        return best_slope(mean)
+        return best_slope(self.arithmetic.summation.read(numbers))
 
     def _validation_scores(self, layer: int, slope: float) -> Program[dict[str, Array]]:
         """Agree on how good the model is on validation samples."""
@@ -341,18 +364,32 @@ class _Growth:
         plan, basis = self.plan, self.basis
         where = {"node": self.node, "n_nodes": self.n_nodes}
         mine = score_message(track.best(), plan, basis, slope=slope, **where)
-        mean, _ = yield from self._average(layer, Message.of(mine))
-        return score_stage(self.n_nodes * mean, plan, basis)
+        tally = self.arithmetic.summation.tally(len(mine))
+        tally.add(mine[:, None])
+        totals = yield from self._total(layer, tally.numbers())
+        return score_stage(totals, plan, basis)
 
-    def _average(
-        self, layer: int, request: Message, rider: Array = NO_RIDER
-    ) -> Program[tuple[Array, Array]]:
-        """Return the mean of a message, and those of the tallies that ride along."""
+    def _message(self, size: int, fill: Callable[[Numbers], None]) -> Message:
+        return Message((size,), fill, exact=self.plan.is_exact)
+
+    def _settling(self, layer: int, tried: _Tried) -> Agreed:
+        """Return the request for the output matrices of a layer."""
+        pull = self.rules.pulls(layer)[tried.choice]
+        return Agreed(settle, (self.arithmetic, tried.solved, tried.choice, pull))
+
+    def _total(self, layer: int, numbers: Numbers) -> Program[Array]:
+        """Return the sums over all nodes of what a tally holds."""
+        reply, _ = yield from self._exchange(layer, Message.of(numbers))
+        return self.arithmetic.summation.read(reply)
+
+    def _exchange(
+        self, layer: int, request: Message, rider: Numbers = NO_RIDER
+    ) -> Program[tuple[Numbers, Array]]:
+        """Return the reply to a message, and the sums of tallies that ride along."""
         self.n_steps += 1
-        mean = yield request.about(layer, rider)
-        whole = mean.ravel()
-        values = whole[: request.size].reshape(request.shape)
-        return values, whole[request.size :].reshape(-1, TALLY)
+        reply = (yield request.about(layer, rider)).ravel()
+        tallies = self.arithmetic.summation.read(reply[request.size :])
+        return reply[: request.size], tallies.reshape(-1, TALLY)
 
     def _begin(self, layer: int) -> None:
         """Bring the tracks from one layer to the inputs of the next."""
@@ -381,7 +418,8 @@ class _Growth:
             outputs = outputs[[picked]] if layer == 0 else outputs
         errors = errors_of(self.progress)[: layer + 1]
         for track, O in zip(self.tracks, outputs, strict=True):
-            track.drop_inputs()
+            if layer > 0:
+                track.drop_inputs()
             track.advance(O)
             if self.rules.depth(errors) == layer:
                 track.keep_best()
@@ -396,7 +434,7 @@ class _Growth:
     def _centres(self) -> Array:
         return self.progress.stages[0]["centres"]
 
-    def _rider(self) -> Array:
+    def _rider(self) -> Numbers:
         return np.concatenate([track.tally() for track in self.tracks])
 
     def _validation(self, tried: _Tried) -> Array:
@@ -406,7 +444,7 @@ class _Growth:
         """Make the record of a layer known, for the scale of this number."""
         if not self.on_layer:
             return
-        totals = self.n_nodes * tally
+        totals = tally.copy()
         of_zero, validated = totals[4:].tolist()
         if self.plan.is_regression:
             totals[2] = 0  # nothing but classes can be correct

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy.linalg import lapack
+from numpy.typing import NDArray
 
 from dssfn._typing import Array
 from dssfn.ensemble.choices import Pull
 from dssfn.ensemble.units import CONSTANT
-from dssfn.network import SUMMATION_ERROR
+from dssfn.exact.refine import exact_product, refined_solution
+from dssfn.network import SUMMATION_ERROR, lossless_flow
 from dssfn.problem import mirror
 
 
@@ -32,27 +34,28 @@ class Sums:
     C: Array
 
     @classmethod
-    def from_message(
-        cls, message: Array, n_outputs: int, first: int, n: int, old: Sums | None = None
-    ) -> Self:
-        """Return the sums that a message holds; see `message_size`.
+    def bordered(cls, old: Sums | None, cross: Array, new: Array, C: Array) -> Self:
+        """Return the sums of some features and of new ones that follow them.
 
-        The message has the rows from `first` on; `old` has those before.
+        Parameters
+        ----------
+        old : Sums, optional
+            Those of the features before.
+        cross : array of shape (m, n - m)
+            New features by those before.
+        new : array of shape (m, m)
+            New features by themselves, upper triangle.
+        C : array of shape (Q, m)
+            What is left over by new features.
         """
-        m = n - first
-        cross, packed, C = np.split(message, np.cumsum([m * first, m * (m + 1) // 2]))
-        upper: Array = np.zeros((n, n), order="F")
-        upper[first:, first:] = lapack.dtpttr(m, packed)[0]
-        C = C.reshape(n_outputs, m)
         if old is None:
-            return cls(upper, C)
+            return cls(np.asfortranarray(new), C)
+        m, first = cross.shape
+        upper: Array = np.zeros((first + m, first + m), order="F")
         upper[:first, :first] = old.upper
-        upper[:first, first:] = cross.reshape(m, first).T
+        upper[:first, first:] = cross.T
+        upper[first:, first:] = new
         return cls(upper, np.hstack([old.C, C]))
-
-    def without(self, others: Sums) -> Sums:
-        """Return the sums over the samples that are not among the others."""
-        return Sums(self.upper - others.upper, self.C - others.C)
 
     def scaled(self, factors: Array) -> Sums:
         """Return the sums of features that are multiplied by factors of shape (n,)."""
@@ -123,24 +126,70 @@ def ridge_path(sums: Sums, pulls: Sequence[Pull]) -> Array:
     pulls : sequence of Pull
         The ridges, infinity among them or not.
     """
-    G, mean = sums.scatter(), sums.means()
-    weight = _positive(sums.weight)
-    level = sums.level
-    C = sums.C[:, CONSTANT:] - level * (weight * mean)
-    varies = np.diag(G) > 0
-    s, U = np.linalg.eigh(G)
-    s, B = np.maximum(s, 0.0), C @ U
-    mean_eigenvalue = _positive(float(np.trace(G)) / len(G))
-    Q = len(C)
+    one = _Centred.of(sums)
+    s, U = np.linalg.eigh(one.G)
+    s, B = np.maximum(s, 0.0), one.C @ U
+    Q = len(B)
     away = U[:Q] - U[Q : 2 * Q] if any(pull.afresh for pull in pulls) else 0.0
     solutions: Array = np.zeros((len(pulls), *sums.C.shape))
     for O, (ridge, afresh) in zip(solutions, pulls, strict=True):
         if np.isfinite(ridge):
-            penalty = ridge * mean_eigenvalue
+            penalty = ridge * one.mean_eigenvalue
             right = B - penalty * away if afresh else B
-            O[:, CONSTANT:] = varies * ((right / (s + penalty)) @ U.T)
-        O[:, :CONSTANT] = level - O[:, CONSTANT:] @ mean[:, None]
+            O[:, CONSTANT:] = one.varies * ((right / (s + penalty)) @ U.T)
+        O[:, :CONSTANT] = one.level - O[:, CONSTANT:] @ one.mean[:, None]
     return solutions
+
+
+def settled_output(sums: Sums, pull: Pull) -> Array:
+    """Return the output matrix for one ridge, (Q, n), the same on every processor."""
+    one = _Centred.of(sums)
+    O: Array = np.zeros(sums.C.shape)
+    if np.isfinite(pull.ridge):
+        penalty = pull.ridge * one.mean_eigenvalue
+        A, C = one.G.copy(), one.C.copy()
+        A[np.diag_indices_from(A)] += penalty
+        if pull.afresh:
+            C -= penalty * lossless_flow(*C.shape)
+        O[:, CONSTANT:] = one.varies * refined_solution(A, C)
+    O[:, :CONSTANT] = one.level - exact_product(O[:, CONSTANT:], one.mean[:, None])
+    return O
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Centred:
+    """The least squares of a layer, with features taken from their means.
+
+    Parameters
+    ----------
+    G : array of shape (n - 1, n - 1)
+        The scatter of the features, the constant left out.
+    C : array of shape (Q, n - 1)
+        What is left over, by the features.
+    mean : array of shape (n - 1,)
+        The means of the features.
+    level : array of shape (Q, 1)
+        The mean of what is left over.
+    varies : array of shape (n - 1,)
+        Whether a feature varies.
+    mean_eigenvalue : float
+        Of G.
+    """
+
+    G: Array
+    C: Array
+    mean: Array
+    level: Array
+    varies: NDArray[np.bool_]
+    mean_eigenvalue: float
+
+    @classmethod
+    def of(cls, sums: Sums) -> Self:
+        G, mean, level = sums.scatter(), sums.means(), sums.level
+        C = sums.C[:, CONSTANT:] - level * (_positive(sums.weight) * mean)
+        diagonal = np.diag(G)
+        mean_eigenvalue = _positive(math.fsum(diagonal) / len(G))
+        return cls(G, C, mean, level, diagonal > 0, mean_eigenvalue)
 
 
 def next_moments(sums: Sums, O: Array) -> tuple[Array, Array]:
@@ -156,8 +205,10 @@ def next_moments(sums: Sums, O: Array) -> tuple[Array, Array]:
     both = O[:, CONSTANT:].copy()
     both[:, :Q] += np.eye(Q)
     both[:, Q : 2 * Q] -= np.eye(Q)
-    squares = np.concatenate([np.diag(G)[2 * Q :], (both @ G * both).sum(axis=1)])
-    level = O[:, 0] + both @ mean
+    # Sums in a fixed order, since these numbers are part of the model.
+    of_scores = [math.fsum(row) for row in (exact_product(both, G) * both).tolist()]
+    squares = np.concatenate([np.diag(G)[2 * Q :], of_scores])
+    level = O[:, 0] + exact_product(both, mean[:, None])[:, 0]
     deviation = np.sqrt(np.maximum(squares, 0.0) / _positive(sums.weight))
     means = np.concatenate([mean[2 * Q :], level])
     constant = deviation <= SUMMATION_ERROR * (1.0 + np.abs(means))

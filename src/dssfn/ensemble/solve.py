@@ -12,14 +12,15 @@ from typing import TypeVar
 
 import numpy as np
 
-from dssfn._typing import Array
+from dssfn._typing import Array, Numbers
 from dssfn.cores import n_cores
+from dssfn.ensemble.arithmetic import Arithmetic
 from dssfn.ensemble.choices import Pull
 from dssfn.ensemble.ridge import Sums, next_moments, ridge_path
 from dssfn.ensemble.units import CONSTANT
 from dssfn.network import SUMMATION_ERROR
 
-Result = TypeVar("Result")
+Task = TypeVar("Task")
 
 LARGE = 64  # features, from which on a second thread is worth starting
 
@@ -34,10 +35,13 @@ class Solved:
         The sums of every member.
     paths : tuple of arrays of shape (n_pulls, Q, n)
         The output matrices of every member, by ridge.
+    gains : array of shape (n,)
+        What the features were multiplied by before a ridge was put on.
     """
 
     sums: tuple[Sums, ...]
     paths: tuple[Array, ...]
+    gains: Array
 
     def levels(self) -> Array:
         """Return what the constant alone would predict, (K, Q)."""
@@ -45,9 +49,10 @@ class Solved:
 
 
 def solve_linear(
-    mean: Array,
+    arithmetic: Arithmetic,
+    numbers: Numbers,
     n_members: int,
-    shape: tuple[int, int],
+    n: int,
     scales: tuple[tuple[float, ...], ...],
     pulls: tuple[Pull, ...],
     has_classes: bool,
@@ -56,14 +61,14 @@ def solve_linear(
 
     Parameters
     ----------
-    mean : array
+    arithmetic : Arithmetic
+        Reads the message.
+    numbers : array
         The sums by fold, the last of which may be one that no member leaves out.
-    n_members : int
-        The number of members, K.
-    shape : tuple of int
-        Q and the number of features.
+    n_members, n : int
+        The number of members, K, and that of features.
     scales : tuple of tuples
-        What the inputs are multiplied by.
+        What the inputs are multiplied by before a ridge is put on.
     pulls : tuple of Pull
         The ridges to solve for.
     has_classes : bool
@@ -77,20 +82,15 @@ def solve_linear(
         How many members leave no sample out, and how many are trained without any
         sample of some class.
     """
-    Q, n = shape
-    groups = [
-        Sums.from_message(part, Q, 0, n) for part in mean.reshape(n_members + 1, -1)
-    ]
-    total = Sums(
-        sum((one.upper for one in groups), np.zeros((n, n))),
-        sum((one.C for one in groups), np.zeros((Q, n))),
-    )
-    members = [total.without(groups[k]) for k in range(n_members)]
+    parts = numbers.reshape(n_members + 1, -1)
+    total = parts.sum(axis=0)
+    folds = [arithmetic.read(part, 0, 0, n) for part in parts]
+    members = [arithmetic.read(total - parts[k], 0, 0, n) for k in range(n_members)]
     found = []
     for scale in scales:
-        factors = np.concatenate([np.ones(CONSTANT), scale])
-        found.append(_solve([one.scaled(factors) for one in members], pulls))
-    return tuple(found), _gaps(groups, members, has_classes=has_classes)
+        gains = np.concatenate([np.ones(CONSTANT), scale])
+        found.append(_solve(arithmetic, 0, members, pulls, gains))
+    return tuple(found), _gaps(folds, members, has_classes=has_classes)
 
 
 def _gaps(
@@ -110,9 +110,9 @@ def _gaps(
 
 
 def solve_hidden(
-    mean: Array,
+    arithmetic: Arithmetic,
+    numbers: Numbers,
     n_members: int,
-    n_outputs: int,
     border: tuple[int, int],
     old: Solved | None,
     pulls: tuple[Pull, ...],
@@ -121,10 +121,12 @@ def solve_hidden(
 
     Parameters
     ----------
-    mean : array
+    arithmetic : Arithmetic
+        Reads the message.
+    numbers : array
         The sums by member.
-    n_members, n_outputs : int
-        K and Q.
+    n_members : int
+        K.
     border : tuple of int
         The first of the features that the message is about, and the end.
     old : Solved, optional
@@ -132,24 +134,34 @@ def solve_hidden(
     pulls : tuple of Pull
         The ridges to solve for.
     """
-    parts = mean.reshape(n_members, -1)
+    parts = numbers.reshape(n_members, -1)
     before = old.sums if old else (None,) * n_members
     sums = [
-        Sums.from_message(part, n_outputs, *border, narrow)
+        arithmetic.read(part, 1, *border, narrow)
         for part, narrow in zip(parts, before, strict=True)
     ]
-    return _solve(sums, pulls)
+    return _solve(arithmetic, 1, sums, pulls, arithmetic.gains(1, border[1]))
 
 
-def moments_of(solved: Solved, choice: int) -> tuple[Array, Array]:
+def settle(
+    arithmetic: Arithmetic, solved: Solved, choice: int, pull: Pull
+) -> tuple[Array, ...]:
+    """Return the output matrices of all members for the ridge that was chosen."""
+
+    def one(member: tuple[Sums, Array]) -> Array:
+        sums, path = member
+        return arithmetic.settled(sums, pull, path[choice], solved.gains)
+
+    members = zip(solved.sums, solved.paths, strict=True)
+    return tuple(_side_by_side(len(solved.gains))(one, members))
+
+
+def moments_of(solved: Solved, outputs: tuple[Array, ...]) -> tuple[Array, Array]:
     """Return means and deviations of units and scores of all members, (K, width + Q).
 
     The means of the scores are counted from the members' centres.
     """
-    moments = [
-        next_moments(sums, path[choice])
-        for sums, path in zip(solved.sums, solved.paths, strict=True)
-    ]
+    moments = map(next_moments, solved.sums, outputs)
     means, deviations = zip(*moments, strict=True)
     return np.stack(means), np.stack(deviations)
 
@@ -166,20 +178,29 @@ def training_cost(solved: Solved, cost_before: float) -> float:
     return max(cost, SUMMATION_ERROR * cost_before)
 
 
-def _solve(sums: list[Sums], pulls: tuple[Pull, ...]) -> Solved:
-    solve = _side_by_side(len(sums[0].upper))
-    paths = solve(lambda one: ridge_path(one, pulls), sums)
-    return Solved(tuple(sums), tuple(paths))
+def _solve(
+    arithmetic: Arithmetic,
+    layer: int,
+    sums: list[Sums],
+    pulls: tuple[Pull, ...],
+    gains: Array,
+) -> Solved:
+    def one(sums: Sums) -> Array:
+        path = ridge_path(sums.scaled(gains), pulls) * gains
+        return arithmetic.rounded(path, layer)
+
+    paths = _side_by_side(len(gains))(one, sums)
+    return Solved(tuple(sums), tuple(paths), gains)
 
 
 def _side_by_side(
     n: int,
-) -> Callable[[Callable[[Sums], Array], Iterable[Sums]], Iterable[Array]]:
+) -> Callable[[Callable[[Task], Array], Iterable[Task]], Iterable[Array]]:
     """Return a `map` that uses all cores where matrices are large enough."""
     if n < LARGE or n_cores() == 1:
         return map
 
-    def run(function: Callable[[Sums], Array], many: Iterable[Sums]) -> list[Array]:
+    def run(function: Callable[[Task], Array], many: Iterable[Task]) -> list[Array]:
         with ThreadPoolExecutor(n_cores()) as pool:
             return list(pool.map(function, many))
 

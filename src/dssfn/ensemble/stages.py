@@ -23,7 +23,10 @@ from dssfn.ensemble.validation import (
     check_score_stage,
     most_score_numbers,
 )
+from dssfn.exact.limbs import N_LIMBS
 from dssfn.progress import Progress, Stage
+
+MOST_TRIED = 200  # numbers of a message about what was tried in a layer, or more
 
 
 def errors_of(progress: Progress) -> list[float]:
@@ -65,7 +68,8 @@ def ensemble_of(plan: Plan, progress: Progress) -> Ensemble:
         means=tuple(stage["means"] for stage in layers[1:-1]),
         deviations=tuple(stage["deviations"] for stage in layers[1:-1]),
         shift=basis.shift,
-        scale=basis.scale / scales[picked],
+        scale=basis.scale,
+        factors=scales[picked],
         target_shift=basis.target_shift,
         target_scale=basis.target_scale,
         slope=float(progress.stages[-1]["slope"][0]),
@@ -131,8 +135,11 @@ def largest_found(plan: Plan, n_nodes: int) -> int:
     sums = max(2 * K * message_size(Q, 0, n), (K + 1) * message_size(Q, 0, n_linear))
     per_layer = K * (Q * n + 2 * n + 8)
     stages = 2 * K * Q * n_linear + (plan.most_layers + 1) * per_layer + 3 * P + 6 * Q
-    stages += most_score_numbers(plan, n_nodes)
-    return max(sums, 2 * stages) + 4 * TALLY
+    n_scores = most_score_numbers(plan, n_nodes)
+    tallies = max(n_scores, 1 + 2 * (P + Q), MOST_TRIED) + 4 * TALLY
+    if plan.is_exact:  # with weights, every sum may take two words
+        sums, tallies = 2 * sums, N_LIMBS * tallies
+    return max(sums, 2 * (stages + n_scores), tallies) + tallies
 
 
 def scales_of(plan: Plan, basis: Basis) -> list[Array]:

@@ -11,26 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dssfn._rank_update import add_gram
-from dssfn._typing import Array
-from dssfn.ball import squared_norm
+from dssfn._typing import Array, Numbers
 from dssfn.config import Plan
+from dssfn.ensemble.arithmetic import Arithmetic
 from dssfn.ensemble.folds import Folds
-from dssfn.ensemble.units import (
-    CONSTANT,
-    hidden_features,
-    linear_features,
-    next_inputs,
-    scaled_inputs,
-    unit_length,
-)
-from dssfn.network import member_matrix
-from dssfn.problem import pack
+from dssfn.ensemble.units import CONSTANT, scaled_inputs
 from dssfn.shard import Samples
 
 Result = TypeVar("Result")
@@ -56,10 +46,11 @@ class _Chunk:
         The member that does not train on a sample but validates on it.
     scores : list of arrays of shape (Q, c)
         The scores so far, by member.
-    inputs : list of arrays, empty when they are not needed any more
-        The inputs of the units of the current layer, by member.
-    features : list of arrays of shape (n, c)
-        The features of the current layer, by member.
+    inputs : list, empty when they are not needed any more
+        The inputs of the units of the current layer, or of the next one for layer 0, by
+        member.
+    features : list
+        The features of the current layer, by member; None where there are none yet.
     """
 
     T: Array
@@ -67,8 +58,8 @@ class _Chunk:
     counted: Array | None
     folds: Folds
     scores: list[Array]
-    inputs: list[Array]
-    features: list[Array]
+    inputs: list[Any]
+    features: list[Any]
 
     def trains(self, member: int) -> NDArray[np.intp]:
         return np.flatnonzero(self.folds != member)
@@ -86,8 +77,11 @@ class Track:
         This node's data.
     plan : Plan
         What all nodes agreed on.
-    shift, scale : arrays of shape (P,)
-        The inputs are used as (x - shift) / scale.
+    arithmetic : Arithmetic
+        Makes features and their sums.
+    shift, scale, factors : arrays of shape (P,)
+        The inputs are used as (x - shift) / scale; those of units are multiplied by the
+        factors.
     n_members : int
         The number of members, K.
     fold_of : callable
@@ -104,8 +98,10 @@ class Track:
         self,
         samples: Samples,
         plan: Plan,
+        arithmetic: Arithmetic,
         shift: Array,
         scale: Array,
+        factors: Array,
         *,
         n_members: int,
         fold_of: Callable[[Array], Folds],
@@ -114,7 +110,8 @@ class Track:
         n_threads: int = 1,
     ) -> None:
         self._samples, self._plan = samples, plan
-        self._shift, self._scale = shift, scale
+        self._arithmetic = arithmetic
+        self._shift, self._scale, self._factors = shift, scale, factors
         self._members = range(n_members)
         self._fold_of, self._counted = fold_of, counted
         self._kept: list[_Chunk] | None = None
@@ -129,35 +126,35 @@ class Track:
             self._pool.shutdown()
         self._kept, self._best = None, []
 
-    def fill_linear(self, into: Array) -> None:
+    def fill_linear(self, into: Numbers) -> None:
         """Write the sums of layer 0, by fold: those of all members follow from them."""
         n = CONSTANT + self._plan.n_features
         groups = len(self._members) + 1  # the last is left out by nobody
         parts = into.reshape(groups, -1)
-        sums = [_Sums(self._plan.n_outputs, 0, n) for _ in range(groups)]
+        sums = [self._arithmetic.sums(0, 0, n) for _ in range(groups)]
         for chunk in self._chunks():
             group = np.minimum(chunk.folds, groups - 1)
             for number, one in enumerate(sums):
                 rows = np.flatnonzero(group == number)
-                one.add(chunk.features[0], chunk.T, chunk.weights, rows)
+                F, S = chunk.features[0], chunk.scores[0]
+                one.add(F, chunk.T, S, chunk.weights, rows)
         for one, part in zip(sums, parts, strict=True):
             one.write(part)
 
-    def fill_hidden(self, into: Array, first: int, n: int) -> None:
+    def fill_hidden(self, into: Numbers, first: int, n: int) -> None:
         """Write the sums of features `first` to n of a hidden layer, by member."""
-        Q = self._plan.n_outputs
         parts = into.reshape(len(self._members), -1)
-        sums = [_Sums(Q, first, n) for _ in self._members]
+        sums = [self._arithmetic.sums(1, first, n) for _ in self._members]
         for chunk in self._chunks():
 
             def add(k: int, chunk: _Chunk = chunk) -> None:
-                left = chunk.T - chunk.scores[k]
-                sums[k].add(chunk.features[k], left, chunk.weights, chunk.trains(k))
+                F, S = chunk.features[k], chunk.scores[k]
+                sums[k].add(F, chunk.T, S, chunk.weights, chunk.trains(k))
 
             self._each(add)
         self._each(lambda k: sums[k].write(parts[k]))
 
-    def validation(self, paths: Sequence[Array]) -> Array:
+    def validation(self, paths: Sequence[Array]) -> Numbers:
         """Return squared error and correct answers on validation samples, by ridge.
 
         Parameters
@@ -167,61 +164,56 @@ class Track:
 
         Returns
         -------
-        array of shape (n_pulls, 2)
+        array
+            A tally of n_pulls * 2 sums.
         """
-        total = np.zeros((len(paths[0]), 2))
+        tally = self._arithmetic.summation.tally(2 * len(paths[0]))
         for chunk in self._chunks():
 
             def judge(k: int, chunk: _Chunk = chunk) -> Array:
                 rows = chunk.validates(k)
-                F, T = chunk.features[k][:, rows], chunk.T[:, rows]
-                weights, counted = (
-                    _some(chunk.weights, rows),
-                    _some(chunk.counted, rows),
-                )
-                n_pulls, Q, n = paths[k].shape
-                steps = paths[k].reshape(n_pulls * Q, n) @ F
-                S = chunk.scores[k][:, rows]
-                scores = steps.reshape(n_pulls, *S.shape) + S
-                return np.array([_judged(S, T, weights, counted) for S in scores])
+                T = chunk.T[:, rows]
+                w, n = _some(chunk.weights, rows), _some(chunk.counted, rows)
+                F, S = chunk.features[k], chunk.scores[k]
+                scores = self._arithmetic.tried(S, paths[k], F, rows)
+                return np.vstack([_judged(S, T, w, n) for S in scores])
 
-            total += sum(self._each(judge))
-        return total
+            for values in self._each(judge):
+                tally.add(values)
+        return tally.numbers()
 
     def advance(self, outputs: Sequence[Array]) -> None:
         """Add O F to the scores of every member."""
 
         def step(chunk: _Chunk) -> None:
             def add(k: int) -> None:
-                chunk.scores[k] = chunk.scores[k] + outputs[k] @ chunk.features[k]
+                S, F = chunk.scores[k], chunk.features[k]
+                chunk.scores[k] = self._arithmetic.advanced(S, outputs[k], F)
 
             self._each(add)
 
         self._do(step)
 
-    def tally(self) -> Array:
-        """Return sums for the mean of the members' scores, of shape (6,).
+    def tally(self) -> Numbers:
+        """Return a tally for the mean of the members' scores, of 6 sums.
 
         They are the cost, the cost of zero, the correct samples, and all of them; the
         cost of zero and the number of those that a member validates on.
         """
-        return sum((_tally(chunk) for chunk in self._chunks()), np.zeros(TALLY))
+        tally = self._arithmetic.summation.tally(TALLY)
+        for chunk in self._chunks():
+            tally.add(_tally(chunk))
+        return tally.numbers()
 
     def widen(self, layer: int, centres: Array, width: int) -> None:
         """Give a hidden layer this many units; those that it has stay as they are."""
-        plan = self._plan
-        Q = plan.n_outputs
 
         def step(chunk: _Chunk) -> None:
             def grow(k: int) -> None:
-                A, S = chunk.inputs[k], chunk.scores[k]
-                R = member_matrix(plan.seed, layer, k, width, len(A))
-                old = chunk.features[k]
-                have = len(old) - CONSTANT - 2 * Q if len(old) else 0
-                new = hidden_features(S, centres[k], R[have:], A, plan.gain)
-                if have:
-                    new = np.vstack([old, new[CONSTANT + 2 * Q :]])
-                chunk.features[k] = new
+                A, S, F = chunk.inputs[k], chunk.scores[k], chunk.features[k]
+                chunk.features[k] = self._arithmetic.widened(
+                    F, S, centres[k], A, (layer, k), width
+                )
 
             self._each(grow)
 
@@ -229,36 +221,31 @@ class Track:
 
     def begin_first(self) -> None:
         """Go on to layer 1, whose units see the inputs."""
-        plan, members = self._plan, self._members
 
         def step(chunk: _Chunk) -> None:
-            V = chunk.features[0][CONSTANT:]
-            chunk.inputs = [unit_length(V, plan.bias)] * len(members)
-            chunk.features = [np.empty((0, 0))] * len(members)
+            chunk.features = [None] * len(self._members)
 
         self._do(step)
 
     def begin_next(self, means: Array, deviations: Array) -> None:
         """Go on to the next hidden layer, whose units see units and scores."""
-        plan, members = self._plan, self._members
 
         def step(chunk: _Chunk) -> None:
-            def begin(k: int) -> Array:
+            def begin(k: int) -> Any:
                 F, S = chunk.features[k], chunk.scores[k]
-                chunk.features[k] = np.empty((0, 0))
-                return next_inputs(F, S, means[k], deviations[k], plan.bias)
+                chunk.features[k] = None
+                return self._arithmetic.next_inputs(F, S, means[k], deviations[k])
 
             chunk.inputs = self._each(begin)
-            chunk.features = [np.empty((0, 0))] * len(members)
 
         self._do(step)
 
     def narrow(self, width: int) -> None:
         """Take units of a hidden layer back."""
-        n = CONSTANT + 2 * self._plan.n_outputs + width
 
         def step(chunk: _Chunk) -> None:
-            chunk.features = [F[:n] for F in chunk.features]
+            narrowed = self._arithmetic.narrowed
+            chunk.features = [narrowed(F, width) for F in chunk.features]
 
         self._do(step)
 
@@ -303,64 +290,35 @@ class Track:
 
     def _fresh(self) -> Iterator[_Chunk]:
         """Yield the chunks at layer 0."""
-        Q, members = self._plan.n_outputs, self._members
+        Q, K, arithmetic = self._plan.n_outputs, len(self._members), self._arithmetic
         for X, T, weights in self._samples.chunks(CHUNK):
             V = scaled_inputs(self._plan, X, self._shift, self._scale)
             yield _Chunk(
-                T=T,
+                T=arithmetic.targets(T),
                 weights=weights,
                 counted=self._counted(T, weights),
                 folds=self._fold_of(X),
-                scores=[np.zeros((Q, X.shape[1]))] * len(members),
-                inputs=[],
-                features=[linear_features(V)] * len(members),
+                scores=[np.zeros((Q, X.shape[1]))] * K,
+                inputs=[arithmetic.first_inputs(V * self._factors[:, None])] * K,
+                features=[arithmetic.linear(V)] * K,
             )
-
-
-class _Sums:
-    """Sums of new features over some samples, as a message carries them."""
-
-    def __init__(self, Q: int, first: int, n: int) -> None:
-        m = n - first
-        self._first = first
-        self._upper: Array = np.zeros((m, m), order="F")
-        self._cross: Array = np.zeros((m, first))
-        self._C: Array = np.zeros((Q, m))
-
-    def add(
-        self, F: Array, D: Array, weights: Array | None, rows: NDArray[np.intp]
-    ) -> None:
-        if not len(rows):
-            return
-        if len(rows) < F.shape[1]:
-            F, D = F[:, rows], D[:, rows]
-            weights = _some(weights, rows)
-        if weights is not None:
-            roots = np.sqrt(weights)
-            F, D = F * roots, D * roots
-        old, new = F[: self._first], F[self._first :]
-        add_gram(self._upper, new)
-        self._C += D @ new.T
-        if self._first:
-            self._cross += new @ old.T
-
-    def write(self, into: Array) -> None:
-        parts = self._cross.ravel(), pack(self._upper), self._C.ravel()
-        np.concatenate(parts, out=into)
 
 
 def _some(weights: Array | None, rows: NDArray[np.intp]) -> Array | None:
     return None if weights is None else weights[rows]
 
 
-def _judged(
-    S: Array, T: Array, weights: Array | None, counted: Array | None
-) -> tuple[float, float]:
-    """Return the squared error and the correct answers."""
+def _judged(S: Array, T: Array, weights: Array | None, counted: Array | None) -> Array:
+    """Return the squared error of every sample, and whether it is correct, (2, c)."""
     D, right = T - S, _is_right(S, T)
-    error = squared_norm(D) if weights is None else (D**2).sum(axis=0) @ weights
-    correct = np.count_nonzero(right) if counted is None else right @ counted
-    return float(error), float(correct)
+    errors = np.einsum("ij,ij->j", D, D)
+    correct = right.astype(float)
+    return np.stack(
+        [
+            errors if weights is None else errors * weights,
+            correct if counted is None else correct * counted,
+        ]
+    )
 
 
 def _is_right(S: Array, T: Array) -> NDArray[np.bool_]:
@@ -372,16 +330,15 @@ def _is_right(S: Array, T: Array) -> NDArray[np.bool_]:
 
 
 def _tally(chunk: _Chunk) -> Array:
+    """Return the numbers of every sample that `Track.tally` adds up, (6, c)."""
     S = np.mean(chunk.scores, axis=0)
     T, weights = chunk.T, chunk.weights
     cost, correct = _judged(S, T, weights, chunk.counted)
     ones = np.ones(T.shape[1])
-    w = ones if weights is None else weights
     n = ones if chunk.counted is None else chunk.counted
-    squares = (T**2).sum(axis=0)
+    squares = (T**2).sum(axis=0) * (ones if weights is None else weights)
     left_out = chunk.folds < len(chunk.scores)
-    validated = squares @ (w * left_out), n @ left_out
-    return np.array([cost, squares @ w, correct, n.sum(), *validated])
+    return np.stack([cost, squares, correct, n, squares * left_out, n * left_out])
 
 
 def _validation_scores(chunk: _Chunk) -> Array:

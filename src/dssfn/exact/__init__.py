@@ -1,0 +1,1 @@
+"""Arithmetic in which sums over samples are exact, whoever holds the samples."""

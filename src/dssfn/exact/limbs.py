@@ -1,0 +1,91 @@
+"""Sums of floating-point numbers that are exact: a long integer for each.
+
+How this works. A number is a whole multiple of 2^-288, if what lies below that is cut
+off. It is written with digits of 32 bits, and the digits of equal places are added up
+in int64. So the sum does not depend on the order, nor on who adds what. Only at the end
+it is rounded to a float, once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dssfn._typing import Array, Integers
+
+BITS = 32
+LOWEST = -288  # exponent of the last place
+N_LIMBS = 2 * -LOWEST // BITS
+LARGEST = 2.0**-LOWEST
+MOST_AT_ONCE = 2**20  # digits that float64 adds up without rounding
+
+
+def add_exactly(values: Array, limbs: Integers) -> None:
+    """Add numbers (.., J), which must be finite, over their last axis to `limbs`.
+
+    Parameters
+    ----------
+    values : array of shape (.., J)
+        Below 2^288 in size.
+    limbs : int64 array of shape (.., N_LIMBS)
+        The digits so far, changed in place.
+    """
+    for start in range(0, values.shape[-1], MOST_AT_ONCE):
+        left = values[..., start : start + MOST_AT_ONCE]
+        largest = float(np.abs(left).max(initial=0.0))
+        while largest > 0:
+            place = (int(np.frexp(largest)[1]) - 1 - LOWEST) // BITS
+            if place < 0:
+                break
+            unit = 2.0 ** (LOWEST + BITS * place)
+            digits = np.trunc(left / unit)
+            limbs[..., place] += digits.sum(axis=-1).astype(np.int64)
+            left = left - digits * unit
+            largest = float(np.abs(left).max(initial=0.0))
+
+
+def rounded(limbs: Integers) -> Array:
+    """Return the sums as floats, each rounded once.
+
+    >>> limbs = np.zeros(N_LIMBS, dtype=np.int64)
+    >>> add_exactly(np.array([1e100, 1.0, -1e100]), limbs)
+    >>> float(rounded(limbs))
+    1.0
+    """
+    flat = limbs.reshape(-1, N_LIMBS)
+    sums = np.array([_as_float(row) for row in flat.tolist()], dtype=np.float64)
+    return sums.reshape(limbs.shape[:-1])
+
+
+def _as_float(digits: list[int]) -> float:
+    total = 0
+    for digit in reversed(digits):
+        total = (total << BITS) + digit
+    return total / (1 << -LOWEST)  # Python rounds the quotient of integers correctly
+
+
+class ExactTally:
+    """Sums of n numbers over samples, as an exact message carries them.
+
+    Examples
+    --------
+    >>> tally = ExactTally(1)
+    >>> tally.add(np.array([[0.1, 0.2, -0.1]]))
+    >>> float(ExactTally.read(tally.numbers())[0])
+    0.2
+    """
+
+    def __init__(self, n: int) -> None:
+        self._limbs = np.zeros((n, N_LIMBS), dtype=np.int64)
+
+    def add(self, values: Array) -> None:
+        """Add the numbers of some samples, (n, c)."""
+        add_exactly(values, self._limbs)
+
+    def numbers(self) -> Integers:
+        """Return the sums as a message of n * N_LIMBS integers."""
+        return self._limbs.ravel()
+
+    @staticmethod
+    def read(numbers: Integers) -> Array:
+        """Return the n sums of a total of messages, rounded once."""
+        return rounded(numbers.reshape(-1, N_LIMBS))
