@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeAlias
 
@@ -10,9 +11,11 @@ from numpy.typing import NDArray
 
 from dssfn._typing import Array
 from dssfn.errors import DataError
+from dssfn.exact.bounds import check_samples
 from dssfn.exact.limbs import ExactTally
 from dssfn.network import SUMMATION_ERROR
 from dssfn.programs import Message, Program
+from dssfn.shard import Rows
 
 NO_WEIGHT = (
     "`sample_weight` must be positive for some samples; it is zero for those of all "
@@ -109,6 +112,23 @@ def agree_exact_scaling(
     reply = yield Message.of(second.numbers())
     rest, squares = np.split(ExactTally.read(reply) / weight, 2)
     return _moments_of(float(weight), rough, rest, squares)
+
+
+def agree_usual_weight(chunks: Iterable[Rows]) -> Program[int | None]:
+    """Agree on a usual weight, as a power of two; None if no sample has a weight.
+
+    It is the mean weight of samples that are drawn by their weights.
+    """
+    tally = ExactTally(3)
+    for rows in chunks:
+        w = np.ones(rows.X.shape[1]) if rows.weights is None else rows.weights
+        tally.add(np.stack([w, w**2, (w - 1) ** 2]))
+    reply = yield Message.of(tally.numbers())
+    total, squares, apart = ExactTally.read(reply).tolist()
+    if apart == 0:
+        check_samples(total)
+        return None
+    return math.frexp(squares / total)[1] - 1
 
 
 def _check(X: Array) -> None:

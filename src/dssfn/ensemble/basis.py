@@ -5,7 +5,6 @@ All members, and all nodes, see the samples through it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,11 +14,15 @@ from dssfn._typing import Array
 from dssfn.config import Plan
 from dssfn.ensemble.choices import members_for
 from dssfn.errors import PlanError
-from dssfn.exact.bounds import check_node_samples, check_samples
-from dssfn.exact.limbs import ExactTally
-from dssfn.programs import INPUTS, Message, Program, run_about
+from dssfn.exact.bounds import check_node_samples
+from dssfn.programs import INPUTS, Program, run_about
 from dssfn.progress import Stage
-from dssfn.scaling import Weighted, agree_exact_scaling, agree_scaling
+from dssfn.scaling import (
+    Weighted,
+    agree_exact_scaling,
+    agree_scaling,
+    agree_usual_weight,
+)
 from dssfn.shard import Rows, Samples
 from dssfn.targets import Targets
 
@@ -127,7 +130,7 @@ def agree_basis(samples: Samples, plan: Plan, n_nodes: int) -> Program[Basis]:
     targets = Targets.of(plan, moments.shift[P:], moments.scale[P:])
     usual_weight = None
     if plan.is_exact:
-        weighing = _agree_usual_weight(samples, targets)
+        weighing = agree_usual_weight(map(targets.applied, samples.chunks(CHUNK)))
         usual_weight, _, _ = yield from run_about(INPUTS, weighing)
     return Basis(
         weight=weight,
@@ -140,21 +143,6 @@ def agree_basis(samples: Samples, plan: Plan, n_nodes: int) -> Program[Basis]:
         class_factors=targets.class_factors,
         usual_weight=usual_weight,
     )
-
-
-def _agree_usual_weight(samples: Samples, targets: Targets) -> Program[int | None]:
-    """Agree on a usual weight, as a power of two; None if no sample has a weight.
-
-    It is the mean weight of samples that are drawn by their weights.
-    """
-    tally = ExactTally(3)
-    for rows in map(targets.applied, samples.chunks(CHUNK)):
-        w = np.ones(rows.X.shape[1]) if rows.weights is None else rows.weights
-        tally.add(np.stack([w, w**2, (w - 1) ** 2]))
-    reply = yield Message.of(tally.numbers())
-    total, squares, apart = ExactTally.read(reply).tolist()
-    check_samples(total if apart == 0 else 0)
-    return None if apart == 0 else math.frexp(squares / total)[1] - 1
 
 
 def _least_samples(plan: Plan) -> int:
