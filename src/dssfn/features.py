@@ -7,6 +7,8 @@ are still in the processor's cache. So no two layers are ever held at once, and 
 needs its layer's sums, one chunk, and a place for the rest: memory, or a temporary file
 where that would go over the budget.
 
+A node with few samples makes its sums when they are wanted, and keeps none.
+
 Several threads take a chunk each, with sums of their own. That is faster than threads
 inside a dense product, since the work between the products is divided as well.
 """
@@ -14,22 +16,25 @@ inside a dense product, since the work between the products is divided as well.
 from __future__ import annotations
 
 import math
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from io import FileIO
+from dataclasses import dataclass
 from itertools import islice
-from typing import Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from dssfn._typing import Array
-from dssfn.ball import squared_norm
+from dssfn._typing import Array, Integers, Numbers
+from dssfn.chunk_store import ChunkStore, InFile, InMemory
 from dssfn.config import Plan
-from dssfn.errors import DataError, PlanError
-from dssfn.network import grow, inputs
-from dssfn.problem import LayerProblem, LayerShare, LayerSums, weighted
+from dssfn.errors import PlanError
+from dssfn.exact.bounds import CHUNK as EXACT_CHUNK
+from dssfn.exact.samples import SampleSums, in_steps
+from dssfn.integer_units import IntegerFeatures, IntegerUnits
+from dssfn.network import DenseUnits, standardise
+from dssfn.problem import ExactShare, LayerProblem, LayerShare, LayerSums, weighted
 from dssfn.shard import Rows, Samples
+from dssfn.summation import Exact, Floating, Summation
 from dssfn.targets import Targets
 
 Result = TypeVar("Result")
@@ -42,6 +47,138 @@ SMALLEST_CHUNK = 64
 # float64: the random matrix, the message and its average, and three to solve it in.
 # All but the first are free during a pass, which leaves room to weigh a chunk.
 MATRICES = 5
+
+
+class Held(NamedTuple):
+    """Some samples at one layer: features, targets and weights."""
+
+    Y: Any
+    T: Array
+    weights: Array | None
+
+
+class Arithmetic(Protocol):
+    """What features are made of, and how they are summed."""
+
+    @property
+    def summation(self) -> Summation:
+        """How other numbers are summed over samples and nodes."""
+
+    def first(self, V: Array) -> Any:
+        """Return the features of layer 0, from scaled inputs V (P, c)."""
+
+    def scores(self, layer: int, O: Array, Y: Any) -> Array:
+        """Return O Y, (Q, c)."""
+
+    def following(self, layer: int, scores: Array, Y: Any) -> Any:
+        """Return the features of layer + 1 from those of `layer` and their scores."""
+
+    def no_sums(self, layer: int) -> Any:
+        """Return a layer's sums over no samples, which can be merged."""
+
+    def add(self, sums: Any, layer: int, held: Held) -> None:
+        """Add samples to a layer's sums."""
+
+    def share_of(self, layer: int, sums: Any) -> Any:
+        """Return a node's share of a layer's problem, from its sums."""
+
+    def share_of_few(self, layer: int, held: Sequence[Held]) -> Any:
+        """Return a node's share of a layer's problem, from its few samples."""
+
+    def packed(self, Y: Any) -> tuple[Numbers, ...]:
+        """Return features as arrays, to be kept."""
+
+    def unpacked(self, arrays: tuple[Numbers, ...]) -> Any:
+        """Return the features that were kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class DenseArithmetic(DenseUnits):
+    """Features are real numbers."""
+
+    n_nodes: int = 1
+
+    @property
+    def summation(self) -> Floating:
+        """Sums are rounded."""
+        return Floating(self.n_nodes)
+
+    def no_sums(self, layer: int) -> LayerSums:
+        """Return a layer's sums over no samples."""
+        return LayerSums.zeros(self.plan.n_outputs, self.plan.inputs_of(layer))
+
+    def add(self, sums: LayerSums, layer: int, held: Held) -> None:
+        """Add samples to a layer's sums."""
+        sums.add(*held)
+
+    def share_of(self, layer: int, sums: LayerSums) -> LayerShare:
+        """Return the sums, which are the share."""
+        return sums
+
+    def share_of_few(self, layer: int, held: Sequence[Held]) -> LayerShare:
+        """Return the samples side by side."""
+        chunks = [weighted(*one) for one in held]
+        Y, T = (_joined(list(parts)) for parts in zip(*chunks, strict=True))
+        return LayerProblem(Y.astype(np.float64, copy=False), T)
+
+    def packed(self, Y: Array) -> tuple[Numbers, ...]:
+        """Return the only array."""
+        return (Y,)
+
+    def unpacked(self, arrays: tuple[Numbers, ...]) -> Array:
+        """Return the only array."""
+        return arrays[0]
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerArithmetic(IntegerUnits):
+    """Features are small integers."""
+
+    usual_weight: int | None = None
+
+    @property
+    def summation(self) -> Exact:
+        """Sums are exact."""
+        return Exact()
+
+    def no_sums(self, layer: int) -> SampleSums:
+        """Return a layer's sums over no samples."""
+        layout = self.layout(layer, weighted=self.usual_weight is not None)
+        return SampleSums(layout, self.usual_weight)
+
+    def add(self, sums: SampleSums, layer: int, held: Held) -> None:
+        """Add samples to a layer's sums."""
+        Y: IntegerFeatures = held.Y
+        sums.add(self.wide(layer, Y), Y.units, in_steps(held.T), held.weights)
+
+    def share_of(self, layer: int, sums: SampleSums) -> ExactShare:
+        """Return the sums as a share."""
+        return self._share(layer, sums.write)
+
+    def share_of_few(self, layer: int, held: Sequence[Held]) -> ExactShare:
+        """Return a share that makes the sums when they are wanted."""
+
+        def fill(into: Integers) -> None:
+            sums = self.no_sums(layer)
+            for one in held:
+                self.add(sums, layer, one)
+            sums.write(into)
+
+        return self._share(layer, fill)
+
+    def _share(self, layer: int, fill: Callable[[Integers], None]) -> ExactShare:
+        weighted = self.usual_weight is not None
+        layout = self.layout(layer, weighted=weighted)
+        n_wide = self.layout(layer, weighted=False).n_wide
+        return ExactShare(layout, n_wide, tuple(self.gains(layer).tolist()), fill)
+
+    def packed(self, Y: IntegerFeatures) -> tuple[Numbers, ...]:
+        """Return both arrays."""
+        return tuple(Y)
+
+    def unpacked(self, arrays: tuple[Numbers, ...]) -> IntegerFeatures:
+        """Return both arrays."""
+        return IntegerFeatures(*arrays)
 
 
 class Features:
@@ -73,12 +210,15 @@ class Features:
         self._layer = 0
         self._n_threads = n_threads
         self._chunk, fits = _room(samples, plan, memory, n_threads)
-        self._store: _Store = _InMemory() if fits else _InFile()
+        self._store: ChunkStore = InMemory() if fits else InFile()
         self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
         self._shift = np.zeros(plan.n_features)
         self._scale = np.ones(plan.n_features)
         self._targets: Targets | None = None
-        self._sums: list[LayerSums] = []  # sums of the current layer, one per thread
+        self._sums: list[Any] = []  # sums of the current layer, one per thread
+        self._arithmetic: Arithmetic = DenseArithmetic(plan)
+        if plan.is_exact:
+            self._arithmetic = IntegerArithmetic(plan)
 
     @property
     def weight(self) -> float:
@@ -89,64 +229,77 @@ class Features:
         """Yield the samples as they came, chunk by chunk."""
         return self._samples.chunks(self._chunk)
 
-    def scale(self, shift: Array, scale: Array, targets: Targets | None = None) -> None:
+    def scale(
+        self,
+        shift: Array,
+        scale: Array,
+        targets: Targets | None = None,
+        usual_weight: int | None = None,
+    ) -> None:
         """Use (x - shift) / scale as the inputs from now on.
 
-        Targets and weights are used as `targets` has them, or as they came.
+        Targets and weights are used as `targets` has them, or as they came. For integer
+        features a usual weight is given, if some sample of some node has a weight.
         """
         self._shift, self._scale, self._targets = shift, scale, targets
+        if self._plan.is_exact:
+            self._arithmetic = IntegerArithmetic(self._plan, usual_weight)
 
-    def share(self) -> LayerShare:
+    def share(self) -> Any:
         """Return this node's share of the current layer's problem; it is given once."""
-        if self._has_few(self._layer):
-            chunks = [weighted(*self._prepared(rows)) for rows in self._chunks()]
-            Y, T = (_joined(list(parts)) for parts in zip(*chunks, strict=True))
-            return LayerProblem(Y.astype(np.float64, copy=False), T)
-        if self._layer == 0:
+        layer, arithmetic = self._layer, self._arithmetic
+        if self._has_few(layer):
+            few = [self._prepared(one) for one in self._chunks()]
+            return arithmetic.share_of_few(layer, few)
+        if layer == 0:
             self._sums = self._no_sums(0)
-            for _ in self._each(lambda lane, rows: self._sums[lane].add(*rows)):
+
+            def add(lane: int, held: Held) -> None:
+                arithmetic.add(self._sums[lane], 0, held)
+
+            for _ in self._each(add):
                 pass
         total, *others = self._sums
         for sums in others:
             total.merge(sums)
         self._sums = []
-        return total
+        return arithmetic.share_of(layer, total)
 
-    def advance(self, O: Array) -> Array:
+    def advance(self, O: Array) -> Numbers:
         """Score the layer with O and grow the next one, in one pass.
 
         Returns
         -------
-        array of shape (4,)
-            The cost, the cost of O = 0, the weight of the correct samples and that of
-            all samples; without weights, how many they are. In a regression, none is
-            correct.
+        array
+            A tally of four sums: the cost, the cost of O = 0, the weight of the correct
+            samples and that of all samples; without weights, how many they are. In a
+            regression, none is correct.
         """
-        plan, layer = self._plan, self._layer
-        O = O.astype(plan.precision, copy=False)
+        plan, layer, arithmetic = self._plan, self._layer, self._arithmetic
         is_last = layer == plan.n_layers
         sums = [] if is_last or self._has_few(layer + 1) else self._no_sums(layer + 1)
 
-        def step(lane: int, rows: Rows) -> tuple[Array, Rows]:
-            Y, T, weights = rows
-            scores = O @ Y  # (Q, c)
+        def step(lane: int, held: Held) -> tuple[Array, Held]:
+            Y, T, weights = held
+            scores = arithmetic.scores(layer, O, Y)
             if not is_last:
-                Y = grow(plan, layer, scores, Y)
+                held = Held(arithmetic.following(layer, scores, Y), T, weights)
             if sums:
-                sums[lane].add(Y, T, weights)
+                arithmetic.add(sums[lane], layer + 1, held)
             counted = self._targets.counted(T, weights) if self._targets else weights
-            return _tally(scores, T, weights, counted), Rows(Y, T, weights)
+            return _tally(scores, T, weights, counted), held
 
-        tally = np.zeros(4)
-        for k, (part, rows) in enumerate(self._each(step)):
-            tally += part
+        tally = arithmetic.summation.tally(4)
+        for k, (values, held) in enumerate(self._each(step)):
+            if plan.is_regression:
+                values[2] = 0
+            tally.add(values)
             if not is_last:
-                self._store.put(k, rows)
-        if plan.is_regression:
-            tally[2] = 0
+                features = arithmetic.packed(held.Y)
+                self._store.put(k, (held.T, held.weights, *features))
         self._sums = sums
         self._layer += 1
-        return tally
+        return tally.numbers()
 
     def close(self) -> None:
         """Free the memory or the temporary file."""
@@ -158,118 +311,48 @@ class Features:
         """Return whether samples are fewer than features, and so the smaller share."""
         return self._samples.n_samples < self._plan.inputs_of(layer)
 
-    def _no_sums(self, layer: int) -> list[LayerSums]:
-        Q, n = self._plan.n_outputs, self._plan.inputs_of(layer)
-        return [LayerSums.zeros(Q, n) for _ in range(self._n_threads)]
+    def _no_sums(self, layer: int) -> list[Any]:
+        return [self._arithmetic.no_sums(layer) for _ in range(self._n_threads)]
 
-    def _each(self, step: Callable[[int, Rows], Result]) -> Iterator[Result]:
+    def _each(self, step: Callable[[int, Held], Result]) -> Iterator[Result]:
         """Apply a step to every chunk of the layer, one on every thread at a time.
 
         A chunk's sums follow from its place, so that they are the same each time.
         """
 
-        def run(lane: int, rows: Rows) -> Result:
-            return step(lane, self._prepared(rows))
+        def run(lane: int, held: Held | Rows) -> Result:
+            return step(lane, self._prepared(held))
 
         chunks = self._chunks()
         if self._pool is None:
-            yield from (run(0, rows) for rows in chunks)
+            yield from (run(0, held) for held in chunks)
             return
         while batch := list(islice(chunks, self._n_threads)):
             yield from self._pool.map(run, range(len(batch)), batch)
 
-    def _chunks(self) -> Iterator[Rows]:
-        if self._layer > 0:
-            return self._store.chunks()
-        return self.samples()
+    def _chunks(self) -> Iterator[Held | Rows]:
+        if self._layer == 0:
+            yield from self.samples()
+            return
+        for T, weights, *features in self._store.chunks():
+            assert T is not None
+            Y = self._arithmetic.unpacked(tuple(A for A in features if A is not None))
+            yield Held(Y, T, weights)
 
-    def _prepared(self, rows: Rows) -> Rows:
+    def _prepared(self, rows: Held | Rows) -> Held:
         """Return a chunk's features: at layer 0 its samples are scaled first."""
-        if self._layer > 0:
+        if isinstance(rows, Held):
             return rows
         if self._targets is not None:
             rows = self._targets.applied(rows)
-        return rows._replace(X=inputs(self._plan, rows.X, self._shift, self._scale))
+        V = rows.X
+        if self._plan.standardize:
+            V = standardise(V, self._shift, self._scale)
+        return Held(self._arithmetic.first(V), rows.T, rows.weights)
 
 
 def _joined(parts: list[Array]) -> Array:
     return parts[0] if len(parts) == 1 else np.hstack(parts)
-
-
-class _Store(Protocol):
-    """A store of chunks between two passes; a new chunk replaces an old one."""
-
-    def put(self, k: int, rows: Rows) -> None: ...
-    def chunks(self) -> Iterator[Rows]: ...
-    def close(self) -> None: ...
-
-
-class _InMemory:
-    def __init__(self) -> None:
-        self._parts: dict[int, Rows] = {}
-
-    def put(self, k: int, rows: Rows) -> None:
-        self._parts[k] = rows
-
-    def chunks(self) -> Iterator[Rows]:
-        for k in range(len(self._parts)):
-            yield self._parts[k]
-
-    def close(self) -> None:
-        self._parts.clear()
-
-
-class _InFile:
-    """A store of chunks in a file, read and written, not mapped, to bound memory."""
-
-    def __init__(self) -> None:
-        self._file: FileIO = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
-        self._empty: list[Callable[[], Rows]] = []  # chunk k's arrays
-        self._offsets = [0]
-
-    def put(self, k: int, rows: Rows) -> None:
-        arrays = _arrays(rows)
-        if k == len(self._empty):
-            self._empty.append(_allocator(rows))
-            n_bytes = sum(values.nbytes for values in arrays)
-            self._offsets.append(self._offsets[-1] + n_bytes)
-        try:
-            self._file.seek(self._offsets[k])
-            for values in arrays:
-                left = np.ascontiguousarray(values).data.cast("B")
-                while left:  # a raw file may take less than it is given
-                    left = left[self._file.write(left) :]
-        except OSError as exc:
-            raise DataError(
-                f"Features could not be kept in `{tempfile.gettempdir()}` "
-                f"({exc.strerror}). Set TMPDIR to a folder with more room, or raise "
-                "`memory`."
-            ) from exc
-
-    def chunks(self) -> Iterator[Rows]:
-        for offset, empty in zip(self._offsets, self._empty, strict=False):
-            self._file.seek(offset)
-            rows = empty()
-            for values in _arrays(rows):
-                left = values.data.cast("B")
-                while left:
-                    n_read = self._file.readinto(left)
-                    assert n_read  # what was written can be read
-                    left = left[n_read:]
-            yield rows
-
-    def close(self) -> None:
-        self._file.close()
-
-
-def _arrays(rows: Rows) -> list[Array]:
-    return [values for values in rows if values is not None]
-
-
-def _allocator(rows: Rows) -> Callable[[], Rows]:
-    """Return a function that makes arrays for as many samples, and keeps none."""
-    kinds = [(values.shape, values.dtype) for values in _arrays(rows)]
-    return lambda: Rows(*(np.empty(*kind) for kind in kinds))
 
 
 def least_memory(plan: Plan, n_threads: int = 1) -> int:
@@ -282,7 +365,7 @@ def _room(
 ) -> tuple[int, bool]:
     """Return the columns of a chunk, and whether all features fit into memory."""
     # Few samples stay in one piece: that piece is their share of the layer.
-    chunk = CHUNK * 8 // _item(plan)
+    chunk = EXACT_CHUNK if plan.is_exact else CHUNK * 8 // _item(plan)
     if samples.n_samples < plan.n_units:
         chunk = plan.n_units
     if memory is None:
@@ -301,7 +384,8 @@ def _room(
 
 
 def _item(plan: Plan) -> int:
-    return np.dtype(plan.precision).itemsize
+    """Return the bytes of a random unit."""
+    return 1 if plan.is_exact else np.dtype(plan.precision).itemsize
 
 
 def _fixed(plan: Plan, n_threads: int) -> int:
@@ -317,13 +401,14 @@ def _column(plan: Plan) -> int:
 def _tally(
     scores: Array, T: Array, weights: Array | None, counted: Array | None
 ) -> Array:
-    errors, targets = weighted(T - scores, T, weights)
-    costs = [squared_norm(errors), squared_norm(targets)]
+    """Return four numbers of every sample, (4, c); see `Features.advance`."""
+    D = T - scores
     is_correct = scores.argmax(axis=0) == T.argmax(axis=0)
     if len(T) == 1:  # a real number to be predicted: the only one is always the largest
         is_correct[:] = False
-    if counted is None:
-        counts = [np.count_nonzero(is_correct), T.shape[1]]
-    else:
-        counts = [counted[is_correct].sum(), counted.sum()]
-    return np.array([*costs, *counts], dtype=float)
+    costs = [np.einsum("ij,ij->j", A, A) for A in (D, T)]
+    counts = [is_correct.astype(float), np.ones(T.shape[1])]
+    return np.stack(
+        [*(one if weights is None else one * weights for one in costs)]
+        + [one if counted is None else one * counted for one in counts]
+    )

@@ -15,16 +15,22 @@ from contextlib import closing
 
 import numpy as np
 
-from dssfn._typing import Array
+from dssfn._typing import Array, Numbers
 from dssfn.config import Plan
 from dssfn.features import Features
 from dssfn.network import Network
 from dssfn.programs import INPUTS, NO_RIDER, Message, Program, run_about
 from dssfn.progress import Progress, Stage
 from dssfn.records import LayerRecord, record_of
-from dssfn.scaling import Weighted, agree_scaling
+from dssfn.scaling import (
+    Weighted,
+    agree_exact_scaling,
+    agree_scaling,
+    agree_usual_weight,
+)
 from dssfn.shard import Samples
 from dssfn.solvers import solver_of
+from dssfn.summation import summation_of
 from dssfn.targets import Targets, are_agreed
 
 
@@ -51,25 +57,33 @@ def train_fixed(
             progress = Progress((), (), before)
         else:
             agreed, progress = start.stages[0], start
-        features.scale(agreed["shift"], agreed["scale"], _targets(plan, agreed))
-        tally = NO_RIDER  # this node's part of the sums that describe the last layer
+        usual_weight = agreed.get("usual_weight")
+        features.scale(
+            agreed["shift"],
+            agreed["scale"],
+            _targets(plan, agreed),
+            None if usual_weight is None else int(usual_weight[0]),
+        )
+        summation = summation_of(plan, n_nodes)
+        tally: Numbers = NO_RIDER  # this node's part of what describes the last layer
         for stage in progress.stages:
             tally = features.advance(stage["O"])
         for layer in range(len(progress.stages), plan.depth + 1):
             solver = solver_of(plan, layer, progress.iterations)
             solution = solver.program(features.share(), plan.radius)
-            O, mean, n_averagings = yield from run_about(layer, solution, tally)
+            O, reply, n_averagings = yield from run_about(layer, solution, tally)
             if on_layer and layer > 0:
-                record = record_of(layer - 1, n_nodes * mean, progress.iterations[-1])
-                on_layer(record)
+                totals = summation.read(reply)
+                on_layer(record_of(layer - 1, totals, progress.iterations[-1]))
             stage = {"O": O} if layer > 0 else {"O": O, **agreed}
             progress = progress.then(stage, n_averagings)
             if on_progress:
                 on_progress(progress)
             tally = features.advance(O)
-    mean = yield Message.of(tally).about(plan.depth)
+    reply = yield Message.of(tally).about(plan.depth)
     if on_layer:
-        on_layer(record_of(plan.depth, n_nodes * mean, progress.iterations[-1]))
+        totals = summation.read(reply)
+        on_layer(record_of(plan.depth, totals, progress.iterations[-1]))
     return network_of(plan, progress)
 
 
@@ -92,6 +106,8 @@ def check_stages(plan: Plan, progress: Progress) -> None:
         shapes: dict[str, tuple[int, ...]] = {"O": (Q, plan.inputs_of(layer))}
         if layer == 0:
             shapes |= {name: A.shape for name, A in _nothing_agreed(plan).items()}
+            if "usual_weight" in stage and plan.is_exact:
+                shapes["usual_weight"] = (1,)
         if {name: A.shape for name, A in stage.items()} != shapes:
             raise ValueError("its matrices are not those of the plan")
 
@@ -107,6 +123,8 @@ def _agree(features: Features, plan: Plan) -> Program[tuple[Stage, int]]:
     wanted = [plan.standardize, are_agreed(plan)]  # moments of X, and of T
     if not any(wanted):
         return agreed, 0
+    sizes = [plan.n_features, plan.n_outputs]
+    n = sum(size for size, is_wanted in zip(sizes, wanted, strict=True) if is_wanted)
 
     def rows() -> Iterator[Weighted]:
         for X, T, weights in features.samples():
@@ -114,12 +132,21 @@ def _agree(features: Features, plan: Plan) -> Program[tuple[Stage, int]]:
             yield np.vstack(some), weights
 
     program = agree_scaling(rows, features.weight)
+    if plan.is_exact:
+        program = agree_exact_scaling(rows, n)
     moments, _, n_averagings = yield from run_about(INPUTS, program)
     P = plan.n_features if plan.standardize else 0
     if plan.standardize:
         agreed |= {"shift": moments.shift[:P], "scale": moments.scale[:P]}
     if are_agreed(plan):
         agreed |= Targets.of(plan, moments.shift[P:], moments.scale[P:]).stage()
+    if plan.is_exact:
+        chunks = map(_targets(plan, agreed).applied, features.samples())
+        weighing = agree_usual_weight(chunks)
+        usual_weight, _, n_more = yield from run_about(INPUTS, weighing)
+        n_averagings += n_more
+        if usual_weight is not None:
+            agreed["usual_weight"] = np.array([float(usual_weight)])
     return agreed, n_averagings
 
 

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from dssfn.config import Plan
 from dssfn.errors import DataError
 from dssfn.exact.bounds import places
 from dssfn.exact.structured import random_signs
+from dssfn.integer_units import IntegerUnits
 
 CHUNK = 4096  # columns in a forward pass: long enough for BLAS, short for memory
 LARGEST = 1e150  # in units of the training data's spread; squares overflow beyond
@@ -115,12 +117,6 @@ def lossless_flow(Q: int, n: int) -> Array:
     return O
 
 
-def grow(plan: Plan, layer: int, scores: Array, Y: Array) -> Array:
-    """Return the features of layer + 1 from those of `layer` and their scores O Y."""
-    R = random_matrix(plan.seed, layer + 1, plan.most_width, len(Y), plan.precision)
-    return next_features(scores, R, Y, gain=plan.gain)
-
-
 def standardise(X: Array, shift: Array, scale: Array) -> Array:
     """Return (x - shift) / scale for the columns x of X.
 
@@ -134,12 +130,29 @@ def standardise(X: Array, shift: Array, scale: Array) -> Array:
     return Y
 
 
-def inputs(plan: Plan, X: Array, shift: Array, scale: Array) -> Array:
-    """Return Y_0: the scaled samples, with a constant feature if the plan has one."""
-    Y = standardise(X, shift, scale) if plan.standardize else X
-    if plan.bias:
-        Y = np.vstack([Y, np.full((1, Y.shape[1]), plan.bias)])
-    return Y.astype(plan.precision, copy=False)
+@dataclass(frozen=True, slots=True)
+class DenseUnits:
+    """Features as real numbers, from dense random matrices: arrays Y (n, c)."""
+
+    plan: Plan
+
+    def first(self, V: Array) -> Array:
+        """Return Y_0: scaled inputs V (P, c), and a constant if the plan has one."""
+        plan = self.plan
+        if plan.bias:
+            V = np.vstack([V, np.full((1, V.shape[1]), plan.bias)])
+        return V.astype(plan.precision, copy=False)
+
+    def scores(self, layer: int, O: Array, Y: Array) -> Array:
+        """Return O Y, (Q, c)."""
+        scores: Array = O.astype(self.plan.precision, copy=False) @ Y
+        return scores
+
+    def following(self, layer: int, scores: Array, Y: Array) -> Array:
+        """Return the features of layer + 1 from those of `layer` and their scores."""
+        plan = self.plan
+        R = random_matrix(plan.seed, layer + 1, plan.most_width, len(Y), plan.precision)
+        return next_features(scores, R, Y, gain=plan.gain)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,12 +213,15 @@ class Network:
         All columns are taken at once, and are not checked: see `check_samples`.
         """
         plan = self.plan
-        Y = inputs(plan, X, self.shift, self.scale)
+        units = IntegerUnits(plan) if plan.is_exact else DenseUnits(plan)
+        Y: Any = units.first(
+            standardise(X, self.shift, self.scale) if plan.standardize else X
+        )
         for layer, O in enumerate(self.outputs):
-            scores: Array = O.astype(plan.precision, copy=False) @ Y
+            scores = units.scores(layer, O, Y)
             yield self._in_their_unit(scores) if plan.is_regression else scores
             if layer < plan.depth:
-                Y = grow(plan, layer, scores, Y)
+                Y = units.following(layer, scores, Y)
 
     def _in_their_unit(self, scores: Array) -> Array:
         return self.target_shift[:, None] + self.target_scale[:, None] * scores

@@ -23,6 +23,7 @@ _PAPER: Mapping[str, Any] = MappingProxyType(
         "standardize": False,
         "bias": 0.0,
         "gain": 1.0,
+        "units": "dense",
         "alpha": 2.0,
         "solver": "admm",
         "consensus": "gossip",

@@ -21,9 +21,10 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, lapack
 
 from dssfn._rank_update import add_gram
-from dssfn._typing import Array
+from dssfn._typing import Array, Integers
 from dssfn.ball import squared_norm
 from dssfn.errors import NumericalError
+from dssfn.exact.gram import Layout
 
 Operator: TypeAlias = Callable[[Array], Array]
 
@@ -246,6 +247,28 @@ class LayerProblem:
             return lambda B: B + ((TV - B @ YV) / (s + 1 / mu)) @ YV.T
 
         return proximal
+
+
+@dataclass(frozen=True, slots=True)
+class ExactShare:
+    """A share whose sums are exact.
+
+    Parameters
+    ----------
+    layout : Layout
+        Which sums there are.
+    n_wide : int
+        The first features, which are wide numbers before they are weighed.
+    gains : tuple of float
+        What the features are multiplied by before the layer is solved.
+    fill : callable
+        Writes the sums as a message carries them.
+    """
+
+    layout: Layout
+    n_wide: int
+    gains: tuple[float, ...]
+    fill: Callable[[Integers], None]
 
 
 def _cholesky(A: Array, shift: float) -> tuple[Array, bool]:

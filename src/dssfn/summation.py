@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from dssfn._typing import Array, Numbers
+from dssfn.config import Plan
 from dssfn.exact.limbs import N_LIMBS, ExactTally
 
 
@@ -74,6 +75,11 @@ class Floating:
         """Return the sums over all nodes: their mean, times their number."""
         total: Array = self.n_nodes * reply
         return total
+
+
+def summation_of(plan: Plan, n_nodes: int) -> Summation:
+    """Return how a plan sums."""
+    return Exact() if plan.is_exact else Floating(n_nodes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dssfn.config import Plan
 from dssfn.registry import SOLVERS
 from dssfn.solvers.base import Solver
+from dssfn.solvers.exact_gram import ExactGram
 
 __all__ = ["Solver", "solver_of"]
 
@@ -16,5 +17,7 @@ def solver_of(plan: Plan, layer: int, before: Sequence[int] = ()) -> Solver:
 
     The plan must leave nothing to "auto": see `dssfn.planning.settle`.
     """
+    if plan.is_exact:
+        return ExactGram.of_plan(plan, layer, before)
     solver: Solver = SOLVERS[plan.solver].of_plan(plan, layer, before)
     return solver

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 from dssfn._typing import Array
 from dssfn.config import Plan
-from dssfn.problem import LayerShare
 from dssfn.programs import Program
 
 
@@ -45,12 +44,12 @@ class Solver(Protocol):
     def largest_message(self, Q: int, n: int) -> int:
         """Return how many numbers its largest message can have."""
 
-    def program(self, share: LayerShare, radius: float) -> Program[Array]:
+    def program(self, share: Any, radius: float) -> Program[Array]:
         """Return one node's program, whose result is the output matrix O, (Q, n).
 
         Parameters
         ----------
-        share : LayerShare
+        share : LayerShare or ExactShare
             The node's share of the layer's least squares.
         radius : float
             The largest Frobenius norm that O may have.

@@ -35,7 +35,7 @@ from dssfn.experiments.communication.gradient import (
     descend,
 )
 from dssfn.hosting import Simulation, Traffic
-from dssfn.network import inputs
+from dssfn.network import DenseUnits, standardise
 from dssfn.planning import settle
 from dssfn.presets import paper_mu, resolve
 from dssfn.rows import Metrics
@@ -238,7 +238,7 @@ def descent_of(case: EtaCase, seed: int, data_dir: Path | None) -> Descent:
     shards: list[Samples] = []
     for shard in run.shards:
         assert isinstance(shard, Shard)
-        Y = inputs(plan, shard.X, shift, scale)
+        Y = DenseUnits(plan).first(standardise(shard.X, shift, scale))
         shards.append((Y, shard.T.astype(case.precision)))
     shape = Shape(len(Y), plan.n_units, plan.depth, plan.n_outputs)
     return Descent(case, shape, shards, shape.initial(seed, case.precision))
