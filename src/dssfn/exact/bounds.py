@@ -13,9 +13,10 @@ BLAS adds. So it is enough to bound the sum of absolute values:
   numbers over a chunk stay below 1040 * 2^42 < 2^53; from there on they are kept as two
   words of 32 bits each, which int64 can add up without end.
 - *Structured random matrices* of N places have entries of +-1 in each factor, so that
-  the result of both is at most N times the length of the input vector, which is at most
-  127 * sqrt(N) from layer 2 on: for N = 2048, 2^23.5. Above that, and in layer 1, where
-  inputs have 12 bits, it is done in float64, which is enough for N = 2^24.
+  all numbers on the way are at most N times the length of the input vector. Where that
+  is below 2^24 they are exact in float32: from layer 2 on always, for N <= 2048, since
+  inputs are at most 127 there. Elsewhere it is done in float64: inputs of layer 1 are
+  at most 4095, and 2^20 * 4095 * sqrt(2^20) < 2^53.
 - *Output matrices* have digits of 7 bits where they meet units: 2064 products of 64 and
   127 stay below 2^24. Where they meet wide numbers their digits have as many bits as
   float64 leaves for the number of features.
@@ -46,7 +47,6 @@ ROWS = FLOAT32 // (HALF_DIGIT * TOP)  # units whose products with digits are add
 WORD = 2**32  # of wide products, kept as two words
 
 FEWEST_PLACES = 64  # of a structured matrix: fewer would not mix few inputs well
-MOST_FLOAT32_PLACES = 2048
 MOST_PLACES = 2**20
 MOST_NODE_SAMPLES, MOST_SAMPLES = 2**23, 2**33
 
@@ -55,7 +55,7 @@ assert CHUNK * WIDE**2 < FLOAT64
 assert MOST_NODE_SAMPLES * TOP * WIDE < FLOAT64
 assert MOST_NODE_SAMPLES * TOP**2 < FLOAT64
 assert MOST_SAMPLES * TOP * WIDE < 2**63
-assert MOST_FLOAT32_PLACES**1.5 * TOP < FLOAT32
+assert 2048**1.5 * TOP < FLOAT32
 assert MOST_PLACES**1.5 * FIRST_TOP < FLOAT64
 assert (2 * MOST_EXACT_WIDTH) ** 1.5 * TOP < FLOAT64  # places of layer 2 and later
 assert MOST_EXACT_BIAS * DEVIATION <= TOP

@@ -187,10 +187,10 @@ class ExactSums:
         layout = self._layout
         if layout.new_wide:
             new = W[layout.old_wide :]
-            for words, left in zip(
-                self._words, (new @ W[: layout.old_wide].T, new @ new.T, D @ new.T),
-                strict=True,
-            ):  # fmt: skip
+            among = np.zeros((len(new), len(new)), order="F")
+            add_gram(among, new)
+            sums = (new @ W[: layout.old_wide].T, among, D @ new.T)
+            for words, left in zip(self._words, sums, strict=True):
                 high = np.floor(left / WORD)
                 words[0] += high.astype(np.int64)
                 words[1] += (left - high * WORD).astype(np.int64)

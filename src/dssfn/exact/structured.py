@@ -13,6 +13,7 @@ depend on how many follow.
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -20,9 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dssfn._typing import Array
-from dssfn.exact.bounds import FLOAT32, LEVELS, MOST_FLOAT32_PLACES, TOP, places
+from dssfn.exact.bounds import FLOAT32, LEVELS, TOP, places
 
 Bytes: TypeAlias = NDArray[np.uint8]
+Signs: TypeAlias = NDArray[np.int8]
 Whole: TypeAlias = NDArray[Any]  # whole numbers as float32, or as float64
 
 COLUMNS = 256  # transformed at once, so that all of them stay in the cache
@@ -34,7 +36,7 @@ def random_units(y: Whole, key: tuple[int, int, int], first: int, width: int) ->
     Parameters
     ----------
     y : float array of shape (n, c)
-        Whole numbers: float32 with a size of at most 127, or float64.
+        Whole numbers: of at most 127 as float32, of at most 4095 as float64.
     key : tuple of int
         Seed, layer and member.
     first, width : int
@@ -42,19 +44,19 @@ def random_units(y: Whole, key: tuple[int, int, int], first: int, width: int) ->
     """
     n, c = y.shape
     N = places(n)
-    exact = (
-        np.float32 if y.dtype == np.float32 and N <= MOST_FLOAT32_PLACES else np.float64
-    )
     units: Bytes = np.empty((width - first, c), dtype=np.uint8)
-    factors = _factors(y, N).astype(exact)
+    lengths = _lengths(y)
+    factors = (LEVELS / (math.sqrt(N) * lengths)).astype(np.float32)
     for start in range(0, c, COLUMNS):
         columns = slice(start, min(start + COLUMNS, c))
-        padded = np.zeros((N, columns.stop - start), dtype=exact)
+        finite = lengths[columns][np.isfinite(lengths[columns])]
+        # Of no number the size is more than N times the length.
+        fits = N * float(finite.max(initial=0.0)) < FLOAT32
+        padded = np.zeros((N, columns.stop - start), np.float32 if fits else np.float64)
         padded[:n] = y[:, columns]
         for block in range(first // N, -(-width // N)):
             low, high = max(first - block * N, 0), min(width - block * N, N)
-            Z, skipped = _transformed(padded, random_signs(*key, N, block), low, high)
-            Z = Z[skipped : skipped + high - low]
+            Z = _transformed(padded, random_signs(*key, N, block), low, high)
             Z *= factors[columns]
             np.rint(Z, out=Z)
             np.clip(Z, 0, TOP, out=Z)
@@ -63,41 +65,34 @@ def random_units(y: Whole, key: tuple[int, int, int], first: int, width: int) ->
     return units
 
 
-def _factors(y: Whole, N: int) -> Array:
-    """Return what turns sums into levels of a unit: LEVELS / (sqrt(N) |y|)."""
+def _lengths(y: Whole) -> Array:
+    """Return the lengths of the columns; infinity for a column of zeros."""
     step = FLOAT32 // TOP**2 if y.dtype == np.float32 else len(y)
     squares = np.zeros(y.shape[1])
     for start in range(0, len(y), step):  # exact in float32 for so many
         part = y[start : start + step]
         squares += np.einsum("ij,ij->j", part, part)
     lengths = np.sqrt(squares)
-    lengths[lengths == 0] = np.inf  # a sample of zeros has units of zero
-    factors: Array = LEVELS / (np.sqrt(float(N)) * lengths)
-    return factors
+    lengths[lengths == 0] = np.inf
+    return lengths
 
 
 def _transformed(
-    y: Whole,
-    signs: tuple[NDArray[np.int8], NDArray[np.int8]],
-    low: int,
-    high: int,
-) -> tuple[Whole, int]:
-    """Return rows of H D' H D y, and how many of them come before row `low`.
-
-    The rows from `low` to `high` are among them.
-    """
+    y: Whole, signs: tuple[Signs, Signs], low: int, high: int
+) -> NDArray[np.float32]:
+    """Return rows `low` to `high` of H D' H D y."""
     N, c = y.shape
     a, b = _sides(N)
-    H_a = hadamard(a).astype(y.dtype)
+    H_a, H_b = hadamard(a).astype(y.dtype), hadamard(b).astype(y.dtype)
     scratch = np.empty_like(y)
     at, to = low // b, -(-high // b)
-    for k, sign in enumerate(signs):
+    for sign, rows in zip(signs, (H_a, H_a[at:to]), strict=True):
         # H D in one product: the signs are those of the columns of each small matrix.
-        H_b = hadamard(b)[None] * sign.reshape(a, 1, b)
-        np.matmul(H_b.astype(y.dtype), y.reshape(a, b, c), out=scratch.reshape(a, b, c))
-        rows = H_a if k == 0 else H_a[at:to]
+        signed = H_b[None] * sign.reshape(a, 1, b)
+        np.matmul(signed, y.reshape(a, b, c), out=scratch.reshape(a, b, c))
         y = np.matmul(rows, scratch.reshape(a, b * c)).reshape(len(rows) * b, c)
-    return y, low - at * b
+    found: NDArray[np.float32] = y[low - at * b : high - at * b]
+    return found.astype(np.float32, copy=False)
 
 
 def _sides(N: int) -> tuple[int, int]:
@@ -107,7 +102,7 @@ def _sides(N: int) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=16)
-def hadamard(n: int) -> NDArray[np.int8]:
+def hadamard(n: int) -> Signs:
     """Return the Hadamard matrix of a power of two.
 
     >>> hadamard(2).tolist()
@@ -123,7 +118,7 @@ def hadamard(n: int) -> NDArray[np.int8]:
 @lru_cache(maxsize=64)
 def random_signs(
     seed: int, layer: int, member: int, N: int, block: int
-) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+) -> tuple[Signs, Signs]:
     """Return the diagonals of D and D', from the key (seed, layer, member)."""
     words = 2 * N // 64
     key = np.array([seed, layer + (member << 32)], dtype=np.uint64)
