@@ -19,8 +19,8 @@ BLAS adds. So it is enough to bound the sum of absolute values:
 - *Output matrices* have digits of 7 bits where they meet units: 2064 products of 64 and
   127 stay below 2^24. Where they meet wide numbers their digits have as many bits as
   float64 leaves for the number of features.
-- *Totals* over all nodes are int64: units by wide numbers over 2^33 samples stay below
-  2^7 * 2^21 * 2^33 = 2^61.
+- *Totals* over all nodes are int64: units by wide numbers over 2^31 samples stay below
+  2^7 * 2^21 * 2^31 = 2^59, and so many words or digits of 32 bits below 2^63.
 """
 
 from __future__ import annotations
@@ -48,13 +48,14 @@ WORD = 2**32  # of wide products, kept as two words
 FEWEST_PLACES = 64  # of a structured matrix: fewer would not mix few inputs well
 MOST_FLOAT32_PLACES = 2048
 MOST_PLACES = 2**20
-MOST_NODE_SAMPLES, MOST_SAMPLES = 2**23, 2**33
+MOST_NODE_SAMPLES, MOST_SAMPLES = 2**23, 2**31
 
 assert CHUNK * TOP**2 < FLOAT32
 assert CHUNK * WIDE**2 < FLOAT64
 assert MOST_NODE_SAMPLES * TOP * WIDE < FLOAT64
 assert MOST_NODE_SAMPLES * TOP**2 < FLOAT64
 assert MOST_SAMPLES * TOP * WIDE < 2**63
+assert MOST_SAMPLES * (WORD - 1) < 2**63
 assert MOST_FLOAT32_PLACES**1.5 * TOP < FLOAT32
 assert MOST_PLACES**1.5 * FIRST_TOP < FLOAT64
 assert (2 * MOST_EXACT_WIDTH) ** 1.5 * TOP < FLOAT64  # places of layer 2 and later
