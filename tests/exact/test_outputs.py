@@ -61,7 +61,7 @@ def test_scores_are_those_of_fractions(seed, n_wide, n_units, small, large):
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("n_units", [1, ROWS, ROWS + 1])
 def test_scores_of_the_largest_digits_are_those_of_fractions(sign, n_units):
-    """Digits of 7 bits with a sign are at most 64 or 63; both are tried, as all ones."""
+    """Digits of 7 bits with a sign are at most 64 or 63."""
     largest = 2**UNIT_BITS - 1
     sixties = sum(63 * 128**k for k in range(4))
     for whole in (largest, sixties, 2**27 - 2**20, 2**26, 64 * (1 + 128 + 128**2)):
