@@ -11,7 +11,7 @@ BLAS adds. So it is enough to bound the sum of absolute values:
   whole multiples of 2^-16 between -32 and 32: at most 2^21 of them. A unit times a wide
   number, over a node's 2^23 samples, stays below 2^7 * 2^21 * 2^23 = 2^51. Two wide
   numbers over a chunk stay below 1040 * 2^42 < 2^53; from there on they are kept as two
-  words of 32 bits each, which int64 can add up without end.
+  words, the lower one of 28 bits, which int64 adds up.
 - *Structured random matrices* of N places have entries of +-1 in each factor, so that
   all numbers on the way are at most N times the length of the input vector. Where that
   is below 2^24 they are exact in float32: from layer 2 on always, for N <= 2048, since
@@ -21,7 +21,7 @@ BLAS adds. So it is enough to bound the sum of absolute values:
   127 stay below 2^24. Where they meet wide numbers their digits have as many bits as
   float64 leaves for the number of features.
 - *Totals* over all nodes are int64: units by wide numbers over 2^33 samples stay below
-  2^7 * 2^21 * 2^33 = 2^61.
+  2^7 * 2^21 * 2^33 = 2^61, and so many words or digits of 28 bits as well.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ DIGIT = 2**7  # base of the digits of output matrices that meet units
 N_DIGITS = 4
 HALF_DIGIT = DIGIT // 2
 ROWS = FLOAT32 // (HALF_DIGIT * TOP)  # units whose products with digits are added up
-WORD = 2**32  # of wide products, kept as two words
+WORD = 2**28  # of wide products, kept as two words
 
 FEWEST_PLACES = 64  # of a structured matrix: fewer would not mix few inputs well
 MOST_PLACES = 2**20
@@ -55,6 +55,8 @@ assert CHUNK * WIDE**2 < FLOAT64
 assert MOST_NODE_SAMPLES * TOP * WIDE < FLOAT64
 assert MOST_NODE_SAMPLES * TOP**2 < FLOAT64
 assert MOST_SAMPLES * TOP * WIDE < 2**63
+assert MOST_SAMPLES * WORD < 2**63
+assert MOST_SAMPLES * (FLOAT64 // WORD) < 2**63
 assert 2048**1.5 * TOP < FLOAT32
 assert MOST_PLACES**1.5 * FIRST_TOP < FLOAT64
 assert (2 * MOST_EXACT_WIDTH) ** 1.5 * TOP < FLOAT64  # places of layer 2 and later

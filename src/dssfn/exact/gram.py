@@ -145,7 +145,7 @@ def _unpacked(n: int, packed: Array) -> Array:
 
 
 def _joined(high: Integers, low: Integers) -> Array:
-    """Return high * 2^32 + low, rounded once."""
+    """Return high * 2^28 + low, rounded."""
     carried = high + (low >> WORD_BITS)
     rest = low & (WORD - 1)
     total: Array = carried.astype(np.float64) * WORD + rest.astype(np.float64)

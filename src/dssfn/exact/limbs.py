@@ -1,7 +1,7 @@
 """Sums of floating-point numbers that are exact: a long integer for each.
 
-How this works. A number is a whole multiple of 2^-288, if what lies below that is cut
-off. It is written with digits of 32 bits, and the digits of equal places are added up
+How this works. A number is a whole multiple of 2^-280, if what lies below that is cut
+off. It is written with digits of 28 bits, and the digits of equal places are added up
 in int64. So the sum does not depend on the order, nor on who adds what. Only at the end
 it is rounded to a float, once.
 """
@@ -12,8 +12,8 @@ import numpy as np
 
 from dssfn._typing import Array, Integers
 
-BITS = 32
-LOWEST = -288  # exponent of the last place
+BITS = 28
+LOWEST = -280  # exponent of the last place
 N_LIMBS = 2 * -LOWEST // BITS
 LARGEST = 2.0**-LOWEST
 MOST_AT_ONCE = 2**20  # digits that float64 adds up without rounding
@@ -25,7 +25,7 @@ def add_exactly(values: Array, limbs: Integers) -> None:
     Parameters
     ----------
     values : array of shape (.., J)
-        Below 2^288 in size.
+        Below 2^280 in size.
     limbs : int64 array of shape (.., N_LIMBS)
         The digits so far, changed in place.
     """
@@ -47,7 +47,7 @@ def rounded(limbs: Integers) -> Array:
     """Return the sums as floats, each rounded once.
 
     >>> limbs = np.zeros(N_LIMBS, dtype=np.int64)
-    >>> add_exactly(np.array([1e100, 1.0, -1e100]), limbs)
+    >>> add_exactly(np.array([1e80, 1.0, -1e80]), limbs)
     >>> float(rounded(limbs))
     1.0
     """

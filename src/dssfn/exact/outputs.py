@@ -105,6 +105,11 @@ def on_grid(A: Array, bits: int) -> Array:
 
 
 def _unit(A: Array, bits: int) -> float:
-    """Return the last bit of the largest number that has so many bits."""
+    """Return the last bit of the largest number that has so many bits.
+
+    A largest number that would be rounded up to the next power of two is taken as that,
+    so that numbers on a grid stay where they are when they are put on it again.
+    """
     largest = float(np.abs(A).max(initial=0.0))
-    return math.ldexp(1.0, math.frexp(largest)[1] - bits)
+    unit = math.ldexp(1.0, math.frexp(largest)[1] - bits)
+    return unit if round(largest / unit) < 2**bits else 2 * unit
