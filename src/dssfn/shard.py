@@ -170,6 +170,55 @@ class Pooled:
             yield from shard.chunks(size)
 
 
+@dataclass(frozen=True, slots=True)
+class Joined(Pooled):
+    """All shards as one, in chunks that are full, however few samples a shard has.
+
+    >>> one = Shard(np.eye(2), np.eye(2))
+    >>> [rows.X.shape[1] for rows in Joined([one, one, one]).chunks(4)]
+    [4, 2]
+    """
+
+    def chunks(self, size: int) -> Iterator[Rows]:
+        """Yield `size` samples at a time, of one shard or of several."""
+        waiting: list[Rows] = []
+        n_waiting = 0
+        for shard in self.shards:
+            for rows in shard.chunks(size):
+                while n_waiting + rows.X.shape[1] >= size:
+                    n_taken = size - n_waiting
+                    yield _joined([*waiting, _columns(rows, slice(n_taken))])
+                    rows = _columns(rows, slice(n_taken, None))
+                    waiting, n_waiting = [], 0
+                if rows.X.shape[1]:
+                    waiting.append(rows)
+                    n_waiting += rows.X.shape[1]
+        if waiting:
+            yield _joined(waiting)
+
+
+def _columns(rows: Rows, columns: slice) -> Rows:
+    weights = None if rows.weights is None else rows.weights[columns]
+    return Rows(rows.X[:, columns], rows.T[:, columns], weights)
+
+
+def _joined(parts: list[Rows]) -> Rows:
+    if len(parts) == 1:
+        return parts[0]
+    weights = None
+    if any(rows.weights is not None for rows in parts):
+        weights = np.concatenate(
+            [
+                np.ones(rows.X.shape[1]) if rows.weights is None else rows.weights
+                for rows in parts
+            ]
+        )
+    X, T = (
+        np.hstack(arrays) for arrays in zip(*((X, T) for X, T, _ in parts), strict=True)
+    )
+    return Rows(X, T, weights)
+
+
 def _as_float64(name: str, values: ArrayLike) -> Array:
     """Return contiguous rows of float64; bytes would wrap around in products."""
     try:

@@ -2,7 +2,8 @@
 
 It stands where a network would: it takes each node's message, mixes all of them as the
 consensus scheme says, and hands every node its own average, or the total of integers.
-Nodes share nothing else.
+Nodes share nothing else,
+unless their sums are exact: then they are run as one, which gives the same bits.
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ from dssfn._typing import NodeId, Numbers
 from dssfn.config import Plan, bytes_of
 from dssfn.consensus import Averaging
 from dssfn.errors import DataError
+from dssfn.exact.bounds import MOST_NODE_SAMPLES
 from dssfn.hosting import Book, Simulation, Traffic, start_programs
 from dssfn.lockstep import Workers, drive
 from dssfn.planning import settle
 from dssfn.programs import Message, Program
 from dssfn.records import LayerRecord
-from dssfn.shard import Samples
+from dssfn.shard import Joined, Samples
 from dssfn.topology import Topology
+from dssfn.training import check_samples
 
 Result = TypeVar("Result")
 
@@ -77,11 +80,12 @@ def simulate(
     start = time.perf_counter()
     plan, averaging = settle(plan, topology)
     book = Book(on_layer)
-    with Workers(len(shards)) as workers:
+    hosted = _hosted(shards, plan)
+    with Workers(len(hosted)) as workers:
         programs = start_programs(
-            shards,
+            hosted,
             plan,
-            nodes=range(topology.n_nodes),
+            nodes=range(len(hosted)),
             n_nodes=topology.n_nodes,
             memory=budget,
             n_threads=workers.threads_per_node,
@@ -94,7 +98,25 @@ def simulate(
             on_message=lambda message: book.account(averaging, message),
             on_average=on_average,
         )
+    if len(hosted) < len(shards):
+        networks *= len(shards)
     return book.closed(networks, averaging, time.perf_counter() - start)
+
+
+def _hosted(shards: Sequence[Samples], plan: Plan) -> Sequence[Samples]:
+    """Return the samples of the programs to run: one for each node, or for all.
+
+    Where sums are exact, the total of all nodes' messages is, to the last bit, the
+    message of one node that holds all their samples. So all nodes are run as one,
+    unless it matters who they are.
+    """
+    for shard in shards:
+        check_samples(shard, plan)
+    together = Joined(shards)
+    told_apart = plan.folds == "nodes" or plan.publish_scores
+    if not plan.is_exact or told_apart or together.n_samples > MOST_NODE_SAMPLES:
+        return shards
+    return [together]
 
 
 def run_programs(
@@ -110,7 +132,7 @@ def run_programs(
     Parameters
     ----------
     programs : sequence of Program
-        One for each node of the graph.
+        One for each node of the graph, or one for all of them, whose sums are exact.
     averaging : Averaging
         The averaging scheme.
     workers : Workers
@@ -125,8 +147,11 @@ def run_programs(
         step = next(steps)
         if on_message:
             on_message(messages[0])
-        values = _Values(messages, averaging.order(step), workers)
-        averages = list(averaging.mix(values, step))
+        if len(messages) == 1:
+            averages = [messages[0].make()]
+        else:
+            values = _Values(messages, averaging.order(step), workers)
+            averages = list(averaging.mix(values, step))
         if on_average:
             on_average(messages[0], averages[0])
         return averages

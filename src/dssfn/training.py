@@ -58,7 +58,7 @@ def train_node(
     on_layer : callable, optional
         Called with the record of a layer, once the next one is solved.
     """
-    _check_samples(samples, plan)
+    check_samples(samples, plan)
     if plan.finds_size:
         return ensemble.grow_ensemble(
             samples,
@@ -113,7 +113,8 @@ def check_stages(plan: Plan, progress: Progress) -> None:
         fixed_size.check_stages(plan, progress)
 
 
-def _check_samples(samples: Samples, plan: Plan) -> None:
+def check_samples(samples: Samples, plan: Plan) -> None:
+    """Refuse samples that are not those of the plan."""
     came = samples.n_features, samples.n_outputs
     if came != (plan.n_features, plan.n_outputs):
         raise DataError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,9 @@ class Accumulator(Protocol):
     ) -> None:
         """Add some samples: features, targets, scores so far, and weights."""
 
+    def merge(self, other: Self) -> None:
+        """Add the samples of other sums."""
+
     def write(self, into: Numbers) -> None:
         """Write the sums as a message carries them."""
 
@@ -37,6 +40,10 @@ class Arithmetic(Protocol):
     targets and output matrices are real numbers; an arithmetic that is exact rounds
     them to where their products with features are.
     """
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether sums do not depend on the order in which samples are added."""
 
     @property
     def summation(self) -> Summation:

@@ -40,6 +40,11 @@ class Dense:
     n_nodes: int = 1
 
     @property
+    def is_exact(self) -> bool:
+        """Sums depend on the order in which they are added up."""
+        return False
+
+    @property
     def summation(self) -> Floating:
         """Sums are rounded."""
         return Floating(self.n_nodes)
@@ -167,6 +172,12 @@ class DenseSums:
         self._C += D @ new.T
         if self._first:
             self._cross += new @ old.T
+
+    def merge(self, other: DenseSums) -> None:
+        """Add the samples of other sums."""
+        self._upper += other._upper
+        self._cross += other._cross
+        self._C += other._C
 
     def write(self, into: Numbers) -> None:
         """Write the sums as a message carries them."""

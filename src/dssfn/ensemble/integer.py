@@ -90,6 +90,11 @@ class Integer:
     usual_weight: int | None = None
 
     @property
+    def is_exact(self) -> bool:
+        """Sums may be added up in any order."""
+        return True
+
+    @property
     def summation(self) -> Exact:
         """Sums are exact."""
         return Exact()
@@ -238,6 +243,10 @@ class IntegerSums:
         U = F.units[:, rows] if is_some else F.units
         D = in_steps(T[:, rows] - S[:, rows])
         self.sums.add(W, U, D, None if weights is None else weights[rows])
+
+    def merge(self, other: IntegerSums) -> None:
+        """Add the samples of other sums."""
+        self.sums.merge(other.sums)
 
     def write(self, into: Numbers) -> None:
         """Write the sums as a message carries them."""

@@ -3,14 +3,16 @@
 How this works. A chunk of samples has, for every member, its scores so far and the
 features of the current layer. Chunks are kept from layer to layer, or made again from
 the samples in every pass, where keeping them would take more memory than the node may
-use. Members are independent of each other, and several threads take one each.
+use. Chunks are independent of each other, and several threads take one each; for sums
+that depend on the order of chunks, they take a member each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,11 +20,12 @@ from numpy.typing import NDArray
 
 from dssfn._typing import Array, Numbers
 from dssfn.config import Plan
-from dssfn.ensemble.arithmetic import Arithmetic
+from dssfn.ensemble.arithmetic import Accumulator, Arithmetic
 from dssfn.ensemble.folds import Folds
 from dssfn.ensemble.units import CONSTANT, scaled_inputs
-from dssfn.shard import Samples
+from dssfn.shard import Rows, Samples
 
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 Counted = Callable[[Array, Array | None], Array | None]
 
@@ -91,7 +94,7 @@ class Track:
     keep : bool
         Whether chunks are kept in memory.
     n_threads : int
-        How many members to work on at once.
+        How many chunks or members to work on at once.
     """
 
     def __init__(
@@ -118,6 +121,9 @@ class Track:
         self._keep = keep
         self._done: list[Callable[[_Chunk], None]] = []  # what was done to every chunk
         self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
+        self._n_threads = n_threads
+        # Sums that are exact may be added up in any order, so that threads take chunks.
+        self._n_lanes = n_threads if arithmetic.is_exact else 1
         self._best: list[Array] = []  # validation scores of the best layer, by chunk
 
     def close(self) -> None:
@@ -131,28 +137,40 @@ class Track:
         n = CONSTANT + self._plan.n_features
         groups = len(self._members) + 1  # the last is left out by nobody
         parts = into.reshape(groups, -1)
-        sums = [self._arithmetic.sums(0, 0, n) for _ in range(groups)]
-        for chunk in self._chunks():
+        lanes = [
+            [self._arithmetic.sums(0, 0, n) for _ in range(groups)]
+            for _ in range(self._n_lanes)
+        ]
+
+        def add(lane: int, chunk: _Chunk) -> None:
             group = np.minimum(chunk.folds, groups - 1)
-            for number, one in enumerate(sums):
+            for number, one in enumerate(lanes[lane]):
                 rows = np.flatnonzero(group == number)
                 F, S = chunk.features[0], chunk.scores[0]
                 one.add(F, chunk.T, S, chunk.weights, rows)
-        for one, part in zip(sums, parts, strict=True):
-            one.write(part)
+
+        self._sum(add)
+        for ones, part in zip(zip(*lanes, strict=True), parts, strict=True):
+            _write(ones, part)
 
     def fill_hidden(self, into: Numbers, first: int, n: int) -> None:
         """Write the sums of features `first` to n of a hidden layer, by member."""
         parts = into.reshape(len(self._members), -1)
-        sums = [self._arithmetic.sums(1, first, n) for _ in self._members]
-        for chunk in self._chunks():
+        lanes = [
+            [self._arithmetic.sums(1, first, n) for _ in self._members]
+            for _ in range(self._n_lanes)
+        ]
 
-            def add(k: int, chunk: _Chunk = chunk) -> None:
+        def add(lane: int, chunk: _Chunk) -> None:
+            def of_member(k: int) -> None:
                 F, S = chunk.features[k], chunk.scores[k]
-                sums[k].add(F, chunk.T, S, chunk.weights, chunk.trains(k))
+                lanes[lane][k].add(F, chunk.T, S, chunk.weights, chunk.trains(k))
 
-            self._each(add)
-        self._each(lambda k: sums[k].write(parts[k]))
+            self._each(of_member)
+
+        self._sum(add)
+        sums = list(zip(*lanes, strict=True))
+        self._map(lambda k: _write(sums[k], parts[k]), self._members)
 
     def validation(self, paths: Sequence[Array]) -> Numbers:
         """Return squared error and correct answers on validation samples, by ridge.
@@ -168,29 +186,29 @@ class Track:
             A tally of n_pulls * 2 sums.
         """
         tally = self._arithmetic.summation.tally(2 * len(paths[0]))
-        for chunk in self._chunks():
 
-            def judge(k: int, chunk: _Chunk = chunk) -> Array:
+        def judge(chunk: _Chunk) -> Array:
+            judged = []
+            for k in self._members:
                 rows = chunk.validates(k)
                 T = chunk.T[:, rows]
                 w, n = _some(chunk.weights, rows), _some(chunk.counted, rows)
                 F, S = chunk.features[k], chunk.scores[k]
                 scores = self._arithmetic.tried(S, paths[k], F, rows)
-                return np.vstack([_judged(S, T, w, n) for S in scores])
+                judged.append(np.vstack([_judged(S, T, w, n) for S in scores]))
+            return np.hstack(judged)
 
-            for values in self._each(judge):
-                tally.add(values)
+        for values in self._over(judge):
+            tally.add(values)
         return tally.numbers()
 
     def advance(self, outputs: Sequence[Array]) -> None:
         """Add O F to the scores of every member."""
 
         def step(chunk: _Chunk) -> None:
-            def add(k: int) -> None:
+            for k in self._members:
                 S, F = chunk.scores[k], chunk.features[k]
                 chunk.scores[k] = self._arithmetic.advanced(S, outputs[k], F)
-
-            self._each(add)
 
         self._do(step)
 
@@ -201,21 +219,19 @@ class Track:
         cost of zero and the number of those that a member validates on.
         """
         tally = self._arithmetic.summation.tally(TALLY)
-        for chunk in self._chunks():
-            tally.add(_tally(chunk))
+        for values in self._over(_tally):
+            tally.add(values)
         return tally.numbers()
 
     def widen(self, layer: int, centres: Array, width: int) -> None:
         """Give a hidden layer this many units; those that it has stay as they are."""
 
         def step(chunk: _Chunk) -> None:
-            def grow(k: int) -> None:
+            for k in self._members:
                 A, S, F = chunk.inputs[k], chunk.scores[k], chunk.features[k]
                 chunk.features[k] = self._arithmetic.widened(
                     F, S, centres[k], A, (layer, k), width
                 )
-
-            self._each(grow)
 
         self._do(step)
 
@@ -231,12 +247,11 @@ class Track:
         """Go on to the next hidden layer, whose units see units and scores."""
 
         def step(chunk: _Chunk) -> None:
-            def begin(k: int) -> Any:
+            chunk.inputs = [None] * len(self._members)
+            for k in self._members:
                 F, S = chunk.features[k], chunk.scores[k]
-                chunk.features[k] = None
-                return self._arithmetic.next_inputs(F, S, means[k], deviations[k])
-
-            chunk.inputs = self._each(begin)
+                inputs = self._arithmetic.next_inputs(F, S, means[k], deviations[k])
+                chunk.inputs[k], chunk.features[k] = inputs, None
 
         self._do(step)
 
@@ -256,52 +271,92 @@ class Track:
 
     def keep_best(self) -> None:
         """Keep the validation scores as those of the best layer so far."""
-        self._best = [_validation_scores(chunk) for chunk in self._chunks()]
+        self._best = list(self._over(_validation_scores))
 
     def best(self) -> Iterator[tuple[Array, Array, Array | None]]:
         """Yield scores of validation samples at the best layer, targets and weights."""
-        for S, chunk in zip(self._best, self._chunks(), strict=True):
-            rows = np.flatnonzero(chunk.folds < len(self._members))
-            yield S, chunk.T[:, rows], _some(chunk.weights, rows)
 
-    def _each(self, work: Callable[[int], Result]) -> list[Result]:
-        if self._pool is None:
-            return [work(k) for k in self._members]
-        return list(self._pool.map(work, self._members))
+        def validated(chunk: _Chunk) -> tuple[Array, Array | None]:
+            rows = np.flatnonzero(chunk.folds < len(self._members))
+            return chunk.T[:, rows], _some(chunk.weights, rows)
+
+        for S, (T, weights) in zip(self._best, self._over(validated), strict=True):
+            yield S, T, weights
+
+    def _each(self, work: Callable[[int], None]) -> None:
+        """Do something for every member; on threads, if chunks are not."""
+        if self._n_lanes == 1:
+            self._map(work, self._members)
+        else:
+            for k in self._members:
+                work(k)
+
+    def _map(
+        self, work: Callable[[Item], Result], items: Iterable[Item]
+    ) -> list[Result]:
+        return list((self._pool.map if self._pool else map)(work, items))
+
+    def _sum(self, add: Callable[[int, _Chunk], None]) -> None:
+        """Add every chunk to the sums of a lane; those of a lane are added in turn."""
+        if self._n_lanes == 1:
+            for item in self._items():
+                add(0, self._made(item))
+            return
+        items = self._items()
+        while batch := list(islice(items, self._n_lanes)):
+            lanes = enumerate(batch)
+            self._map(lambda one: add(one[0], self._made(one[1])), lanes)
 
     def _do(self, step: Callable[[_Chunk], None]) -> None:
         """Do something to every chunk, now or whenever it is made again."""
         if not self._keep:
             self._done.append(step)
             return
-        for chunk in self._chunks():
-            step(chunk)
+        for _ in self._over(step):
+            pass
 
-    def _chunks(self) -> Iterator[_Chunk]:
-        if self._keep:
-            if self._kept is None:
-                self._kept = list(self._fresh())
-            yield from self._kept
+    def _over(self, work: Callable[[_Chunk], Result]) -> Iterator[Result]:
+        """Yield what every chunk gives, in their order; threads take one each."""
+        items = self._items()
+        while batch := list(islice(items, self._n_threads)):
+            yield from self._map(lambda item: work(self._made(item)), batch)
+
+    def _items(self) -> Iterator[_Chunk | Rows]:
+        """Yield chunks, or samples that they are made of."""
+        if not self._keep:
+            yield from self._samples.chunks(CHUNK)
             return
-        for chunk in self._fresh():
-            for step in self._done:
-                step(chunk)
-            yield chunk
+        if self._kept is None:
+            self._kept = self._map(self._made, self._samples.chunks(CHUNK))
+        yield from self._kept
 
-    def _fresh(self) -> Iterator[_Chunk]:
-        """Yield the chunks at layer 0."""
-        Q, K, arithmetic = self._plan.n_outputs, len(self._members), self._arithmetic
-        for X, T, weights in self._samples.chunks(CHUNK):
-            V = scaled_inputs(self._plan, X, self._shift, self._scale)
-            yield _Chunk(
-                T=arithmetic.targets(T),
-                weights=weights,
-                counted=self._counted(T, weights),
-                folds=self._fold_of(X),
-                scores=[np.zeros((Q, X.shape[1]))] * K,
-                inputs=[arithmetic.first_inputs(V * self._factors[:, None])] * K,
-                features=[arithmetic.linear(V)] * K,
-            )
+    def _made(self, item: _Chunk | Rows) -> _Chunk:
+        """Return a chunk at the current layer."""
+        if isinstance(item, _Chunk):
+            return item
+        X, T, weights = item
+        K, arithmetic = len(self._members), self._arithmetic
+        V = scaled_inputs(self._plan, X, self._shift, self._scale)
+        chunk = _Chunk(
+            T=arithmetic.targets(T),
+            weights=weights,
+            counted=self._counted(T, weights),
+            folds=self._fold_of(X),
+            scores=[np.zeros(T.shape)] * K,
+            inputs=[arithmetic.first_inputs(V * self._factors[:, None])] * K,
+            features=[arithmetic.linear(V)] * K,
+        )
+        for step in self._done:
+            step(chunk)
+        return chunk
+
+
+def _write(sums: Sequence[Accumulator], into: Numbers) -> None:
+    """Write the sums of all lanes."""
+    total, *others = sums
+    for one in others:
+        total.merge(one)
+    total.write(into)
 
 
 def _some(weights: Array | None, rows: NDArray[np.intp]) -> Array | None:

@@ -57,6 +57,7 @@ def random_units(y: Whole, key: tuple[int, int, int], first: int, width: int) ->
         for block in range(first // N, -(-width // N)):
             low, high = max(first - block * N, 0), min(width - block * N, N)
             Z = _transformed(padded, random_signs(*key, N, block), low, high)
+            Z = Z.astype(np.float32, copy=False)
             Z *= factors[columns]
             np.rint(Z, out=Z)
             np.clip(Z, 0, TOP, out=Z)
@@ -77,9 +78,7 @@ def _lengths(y: Whole) -> Array:
     return lengths
 
 
-def _transformed(
-    y: Whole, signs: tuple[Signs, Signs], low: int, high: int
-) -> NDArray[np.float32]:
+def _transformed(y: Whole, signs: tuple[Signs, Signs], low: int, high: int) -> Whole:
     """Return rows `low` to `high` of H D' H D y."""
     N, c = y.shape
     a, b = _sides(N)
@@ -91,8 +90,7 @@ def _transformed(
         signed = H_b[None] * sign.reshape(a, 1, b)
         np.matmul(signed, y.reshape(a, b, c), out=scratch.reshape(a, b, c))
         y = np.matmul(rows, scratch.reshape(a, b * c)).reshape(len(rows) * b, c)
-    found: NDArray[np.float32] = y[low - at * b : high - at * b]
-    return found.astype(np.float32, copy=False)
+    return y[low - at * b : high - at * b]
 
 
 def _sides(N: int) -> tuple[int, int]:
