@@ -165,7 +165,6 @@ def read_ring(tmp_path):
             None,
             id="geo",
         ),
-        pytest.param(lambda _: from_edges(M, RING), 2 * M, 5000, M, id="edges"),
         pytest.param(read_ring, 2 * M, 5000, M, id="file"),
     ],
 )
