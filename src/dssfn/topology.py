@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 # Rounding stays near 1e-16; `eigvalsh` reads one triangle, so more would mislead it.
 _SYMMETRY_TOL = 1e-12
+LARGEST_SPECTRUM = 3_000
+"""The most nodes for which schemes of the spectrum are weighed: half a minute there."""
 _ROW_SUM_TOL = 1e-9  # room for weights that were written with ten digits
 _EDGE = re.compile(r"([+-]?\d{1,18})(?:\s*,\s*|\s+)([+-]?\d{1,18})", re.ASCII)
 
