@@ -9,6 +9,7 @@ from dssfn import DSSFNClassifier, build_topology
 from dssfn.datasets import Dataset
 from dssfn.errors import PlanError
 from dssfn.runs import divided, execute, make_plan
+from dssfn.topology import LARGEST_SPECTRUM
 
 
 @pytest.fixture
@@ -32,6 +33,19 @@ def test_an_estimator_and_an_experiment_learn_the_same_bits(data, how):
         assert mine.tobytes() == theirs.tobytes()
     predicted = model.classes_[outcome.tested.predicted]
     assert (model.predict(data.X_test) == predicted).all()
+
+
+def test_a_large_network_is_trained_and_summed_up_without_a_spectrum():
+    rng, M = np.random.default_rng(0), LARGEST_SPECTRUM + 1
+    X, y = rng.normal(size=(M + 10, 2)), np.arange(M + 10) % 2
+    data = Dataset("made up", X[:M], y[:M], X[M:], y[M:])
+    plan = make_plan(data, n_layers=1, width=5)
+    graph = build_topology("star", M)
+    run = divided(data, plan, graph, "iid")
+    result = execute(run, check_equivalence=False, on_layer=None).result
+    assert result.communication.consensus == "tree"
+    assert (result.graph.n_edges, result.graph.contraction) == (M - 1, None)
+    assert not {"H", "eigenvalues"} & vars(graph).keys()
 
 
 @pytest.fixture

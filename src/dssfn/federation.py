@@ -23,7 +23,7 @@ from dssfn.topology import Topology, build_topology, from_edges
 
 NO_SETTING = "(no such setting)"
 
-MOST_NODES = 2000  # the graph is a matrix of all nodes by all nodes
+MOST_NODES = 2000  # gossip takes a matrix of all nodes by all nodes
 
 
 class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

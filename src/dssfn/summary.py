@@ -152,11 +152,11 @@ def graph_of(topology: Topology, tol: float) -> Graph:
     >>> graph.edges, graph.averaging["tree"].rounds
     (((0, 1), (1, 2)), 2)
     """
-    edges = topology.edges()
+    n_edges = topology.n_links // 2
     small = topology.n_nodes <= LARGEST_COMPARED
     return Graph(
-        n_edges=len(edges),
-        edges=tuple(edges) if len(edges) <= LARGEST_LISTED else None,
+        n_edges=n_edges,
+        edges=tuple(topology.edges()) if n_edges <= LARGEST_LISTED else None,
         diameter=topology.diameter if small else None,
         contraction=topology.contraction if small else None,
         tol=tol,

@@ -4,6 +4,9 @@ One round of gossip is ``x <- H x``: every node takes a weighted mean of its own
 and its neighbours'. `H` is symmetric with rows that sum to 1, so the network's mean
 never changes; its diagonal is positive and the graph connected, so all eigenvalues but
 one lie inside (-1, 1) and the disagreement dies out. `Topology` checks this once.
+
+A graph is kept as its links. `H` is a matrix of all nodes by all nodes, 800 MB for ten
+thousand of them, and is made when somebody asks for it.
 """
 
 from __future__ import annotations
@@ -14,22 +17,24 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, Self, TypeGuard
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dssfn._typing import Array, NodeId
+from dssfn.eccentricity import eccentricities
 from dssfn.errors import TopologyError
 from dssfn.graph_kinds import (
     FIXED,
     SCALED,
     SYNONYMS,
-    adjacency,
     demand,
+    links_of,
     whole,
 )
 from dssfn.graph_kinds import KINDS as KINDS
+from dssfn.graph_links import Links
 from dssfn.hints import unknown
 
 if TYPE_CHECKING:
@@ -37,11 +42,13 @@ if TYPE_CHECKING:
 
 # Rounding stays near 1e-16; `eigvalsh` reads one triangle, so more would mislead it.
 _SYMMETRY_TOL = 1e-12
+LARGEST_SPECTRUM = 3_000
+"""The most nodes for which schemes of the spectrum are weighed: half a minute there."""
 _ROW_SUM_TOL = 1e-9  # room for weights that were written with ten digits
 _EDGE = re.compile(r"([+-]?\d{1,18})(?:\s*,\s*|\s+)([+-]?\d{1,18})", re.ASCII)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Topology:
     """A connected graph on the nodes 0..M-1 with its mixing matrix.
 
@@ -54,38 +61,58 @@ class Topology:
     ((1,), 0.5)
     """
 
-    H: Array = field(repr=False)
+    links: Links = field(repr=False)
     name: str
 
-    def __post_init__(self) -> None:
-        H = _checked_mixing(_square("H", self.H))
+    def __init__(self, H: ArrayLike, name: str) -> None:
+        H = _checked_mixing(_square("H", H))
         H.setflags(write=False)
-        object.__setattr__(self, "H", H)
+        self._set(Links.of_matrix(H), name)
+        vars(self)["H"] = H
+
+    @classmethod
+    def of_links(cls, links: Links, name: str) -> Self:
+        """Return a connected graph with Metropolis-Hastings weights."""
+        topology = cls.__new__(cls)
+        topology._set(links, name)
+        return topology
+
+    def _set(self, links: Links, name: str) -> None:
+        _check_connected(links)
+        object.__setattr__(self, "links", links)
+        object.__setattr__(self, "name", name)
+
+    @cached_property
+    def H(self) -> Array:
+        """The mixing matrix, made when it is first asked for."""
+        H = _metropolis(self.links)
+        H.setflags(write=False)
+        return H
 
     @property
     def n_nodes(self) -> int:
         """The number of nodes, M."""
-        return len(self.H)
+        return self.links.n_nodes
 
     @property
     def n_links(self) -> int:
         """The number of directed links: twice the number of edges."""
-        return sum(self.degrees)
+        return len(self.links.ends)
 
     @cached_property
     def degrees(self) -> tuple[int, ...]:
         """The number of neighbours of each node."""
-        return tuple((np.count_nonzero(self.H, axis=1) - 1).tolist())
+        return tuple(self.links.degrees.tolist())
 
     def neighbours(self, node: NodeId) -> tuple[NodeId, ...]:
         """Return the nodes that share an edge with `node`, sorted, without itself."""
-        node = whole("node", node, 0, self.n_nodes - 1)
-        return tuple(j for j in np.flatnonzero(self.H[node]).tolist() if j != node)
+        return tuple(self.links[whole("node", node, 0, self.n_nodes - 1)].tolist())
 
     def edges(self) -> list[tuple[NodeId, NodeId]]:
         """Return every edge once, as (i, j) with i < j, sorted."""
-        i, j = np.nonzero(np.triu(self.H, 1))
-        return list(zip(i.tolist(), j.tolist(), strict=True))
+        i, j = self.links.arcs()
+        once = i < j
+        return list(zip(i[once].tolist(), j[once].tolist(), strict=True))
 
     @cached_property
     def eigenvalues(self) -> Array:
@@ -107,22 +134,7 @@ class Topology:
     @cached_property
     def eccentricities(self) -> tuple[int, ...]:
         """The number of hops from each node to the one that is farthest from it."""
-        nodes = range(self.n_nodes)
-        neighbours = [self.neighbours(i) for i in nodes]
-        everybody = (1 << self.n_nodes) - 1
-        reached = [1 << i for i in nodes]  # by so many hops: the bits of the nodes
-        found = [0] * self.n_nodes
-        for n_hops in range(1, self.n_nodes):
-            far = [i for i in nodes if reached[i] != everybody]
-            if not far:
-                break
-            wider = reached.copy()
-            for i in far:
-                found[i] = n_hops
-                for j in neighbours[i]:
-                    wider[i] |= reached[j]
-            reached = wider
-        return tuple(found)
+        return eccentricities(self.links)
 
     @property
     def diameter(self) -> int:
@@ -141,16 +153,23 @@ def metropolis(graph_or_adjacency: nx.Graph | ArrayLike) -> Array:
     [[0.5, 0.5], [0.5, 0.5]]
     """
     if _is_graph(graph_or_adjacency):
-        A = adjacency(graph_or_adjacency)
-    else:
-        A = _square("graph_or_adjacency", graph_or_adjacency)
-        kept = np.isin(A, (0, 1)).all() and (A == A.T).all() and not A.trace()
-        rule = "`graph_or_adjacency` must be a symmetric matrix of 0 and 1"
-        demand(bool(kept), f"{rule} with a zero diagonal; for weights pass `W > 0`.")
-    own = 1.0 / (1.0 + A.sum(axis=1))  # (M,) 1 / (1 + deg_i)
-    H: Array = A * np.minimum.outer(own, own)
-    # The same as 1 less the row's sum, but exact in a regular graph and never zero.
-    np.fill_diagonal(H, own + (A * own[:, None] - H).sum(axis=1))
+        return _metropolis(links_of(graph_or_adjacency))
+    A = _square("graph_or_adjacency", graph_or_adjacency)
+    kept = np.isin(A, (0, 1)).all() and (A == A.T).all() and not A.trace()
+    rule = "`graph_or_adjacency` must be a symmetric matrix of 0 and 1"
+    demand(bool(kept), f"{rule} with a zero diagonal; for weights pass `W > 0`.")
+    return _metropolis(Links.of_matrix(A))
+
+
+def _metropolis(links: Links) -> Array:
+    own = 1.0 / (1.0 + links.degrees)  # (M,) 1 / (1 + deg_i)
+    H = np.zeros((links.n_nodes, links.n_nodes))
+    for i, others in enumerate(links):
+        H[i, others] = np.minimum(own[i], own[others])
+        less = np.zeros_like(own)  # (M,) what the edges weigh less than an own share
+        less[others] = own[i] - H[i, others]
+        # The same as 1 less the row's sum, but exact in a regular graph and never zero.
+        H[i, i] = own[i] + less.sum()
     return H
 
 
@@ -185,9 +204,9 @@ def build_topology(
     rule = f"`degree` must be left out for {kind} with {n_nodes=}, got {degree!r}"
     demand(degree is None or (kind in SCALED and n_nodes > 1), f"{rule}: {takers}.")
     if kind in FIXED:
-        return Topology(metropolis(FIXED[kind](n_nodes)), kind)
+        return Topology.of_links(FIXED[kind](n_nodes), kind)
     name = kind if degree is None else f"{kind}(degree={degree})"
-    return Topology(metropolis(SCALED[kind](n_nodes, degree, seed)), name)
+    return Topology.of_links(SCALED[kind](n_nodes, degree, seed), name)
 
 
 def from_graph(graph: nx.Graph) -> Topology:
@@ -201,7 +220,7 @@ def from_graph(graph: nx.Graph) -> Topology:
     """
     rule = "`graph` must be a networkx.Graph (for a mixing matrix use `from_matrix`)"
     demand(_is_graph(graph), f"{rule}, got {type(graph).__name__}.")
-    return Topology(metropolis(graph), str(graph.name or "graph"))
+    return Topology.of_links(links_of(graph), str(graph.name or "graph"))
 
 
 def from_edges(
@@ -212,10 +231,17 @@ def from_edges(
     >>> from_edges(3, [(0, 1), (2, 1)]).edges()
     [(0, 1), (1, 2)]
     """
-    A = np.zeros((n_nodes, n_nodes))
-    for i, j in edges:
-        A[i, j] = A[j, i] = 1.0
-    return Topology(metropolis(A), name)
+    n_nodes = whole("n_nodes", n_nodes, 1)
+    pairs = np.array(list(edges) or np.empty((0, 2), dtype=np.intp))
+    rule = "`edges` must be pairs of whole numbers"
+    kept = pairs.dtype.kind in "iu" and pairs.ndim == 2 and pairs.shape[1] == 2
+    demand(kept, f"{rule}, got an array of {pairs.dtype} of shape {pairs.shape}.")
+    i, j = pairs.astype(np.intp).T
+    is_wrong = (pairs.min(axis=1) < 0) | (pairs.max(axis=1) >= n_nodes) | (i == j)
+    rule = f"`edges` must join two different nodes of 0..{n_nodes - 1}"
+    for edge in pairs[is_wrong].tolist():
+        raise TopologyError(f"{rule}, got {tuple(edge)}.")
+    return Topology.of_links(Links.of_pairs(n_nodes, i, j), name)
 
 
 def from_matrix(H: ArrayLike) -> Topology:
@@ -342,28 +368,15 @@ def _checked_mixing(H: Array) -> Array:
     kept = bool(abs(sums[i] - 1) <= _ROW_SUM_TOL)
     demand(kept, f"{rule} to {sums[i]}. Put the difference on its diagonal.")
     # A tiny entry without its mirror image would be a link that one end alone knows.
-    H = (H + H.T) / 2
-    parts = _components(H > 0)
-    smallest = min(parts, key=len)
-    node = min(smallest)
+    return (H + H.T) / 2
+
+
+def _check_connected(links: Links) -> None:
+    parts = links.components()
+    _, node = min(parts)
     rule = f"The graph must be connected, but has {len(parts)} components; node {node}"
     kept = len(parts) == 1
     demand(kept, f"{rule} is in one of the smaller. Add an edge between them.")
-    return H
-
-
-def _components(A: NDArray[np.bool_]) -> list[set[NodeId]]:
-    """Return the nodes of every connected part of a graph, by their lowest nodes."""
-    left, parts = set(range(len(A))), []
-    while left:
-        part = {min(left)}
-        new = part
-        while new:
-            new = set(np.flatnonzero(A[list(new)].any(axis=0)).tolist()) - part
-            part = part | new
-        parts.append(part)
-        left -= part
-    return parts
 
 
 def _is_graph(value: object) -> TypeGuard[nx.Graph]:

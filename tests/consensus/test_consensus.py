@@ -19,7 +19,7 @@ from dssfn.consensus import (
 )
 from dssfn.consensus.polynomial import Coefficients
 from dssfn.errors import AccuracyWarning, PlanError
-from dssfn.topology import build_topology, from_matrix
+from dssfn.topology import LARGEST_SPECTRUM, build_topology, from_matrix
 from tests.support.strategies import seeds
 
 graphs = st.one_of(
@@ -207,6 +207,26 @@ def test_the_root_rotates():
     assert roots == set(range(6))
     star = Tree(build_topology("star", 6))
     assert {star.branches(step).parents.index(-1) for step in range(6)} == {0}
+
+
+def test_trees_that_are_no_longer_kept_grow_again(monkeypatch):
+    monkeypatch.setattr("dssfn.consensus.tree.KEPT", 12)
+    graph = build_topology("circular", 6)
+    tree = Tree(graph)
+    first = [tree.branches(step) for step in range(6)]
+    assert tree.branches(5) is first[5]
+    assert tree.branches(4) is first[4]
+    assert tree.branches(0) is not first[0]
+    assert [tree.branches(step) for step in range(6)] == first
+
+
+def test_beyond_a_size_the_tree_is_the_only_scheme_that_is_weighed():
+    graph = build_topology("circular", LARGEST_SPECTRUM + 1)
+    assert list(every_averaging(graph, 1e-10)) == ["tree"]
+    assert make_averaging(graph, "auto", tol=1e-10).name == "tree"
+    with pytest.raises(PlanError, match="`consensus` must be tree or auto"):
+        make_averaging(graph, "auto", tol=1e-10, n_rounds=3, bitwise=True)
+    assert not {"H", "eigenvalues"} & vars(graph).keys()
 
 
 def test_fixed_rounds_are_gossip_rounds():

@@ -237,6 +237,15 @@ def test_topology_counts_rounds():
     assert "◆ ● · · · ●" in drawn
 
 
+def test_topology_of_a_large_graph_says_that_its_spectrum_is_left_out():
+    ask = ("topology", "--topology", "star", "--nodes", 3001)
+    assert "spectrum left out above 3,000 nodes" in " ".join(dssfn(*ask).stdout.split())
+    shown = json.loads(dssfn(*ask, "--json").stdout)
+    nothing = dict.fromkeys(("contraction", "spectral_gap", "eigenvalues"))
+    assert shown.items() >= {**nothing, "edges": 3000, "diameter": 2}.items()
+    assert shown["consensus"] == {"tree": {"rounds": 2, "messages": 6000}}
+
+
 def test_simulate_reports_what_the_design_promises():
     result = dssfn("simulate", "--data", "iris", "--nodes", 5, "--check-equivalence",
                    "--json", *SMALL)  # fmt: skip

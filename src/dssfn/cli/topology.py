@@ -13,9 +13,10 @@ from dssfn.cli.options import NETWORK, JsonOutput, option
 from dssfn.cli.outcome import print_json, show_lines
 from dssfn.consensus import every_averaging
 from dssfn.errors import PlanError
-from dssfn.topology import Topology
+from dssfn.topology import LARGEST_SPECTRUM, Topology
 
 LARGEST_DRAWN = 48  # nodes that fit a terminal
+LEFT_OUT = f"left out above {LARGEST_SPECTRUM:,} nodes, with its schemes"
 
 
 def topology(
@@ -43,9 +44,7 @@ def topology(
             ("graph", f"{graph.name}, {graph.n_nodes} nodes, {figures['edges']} edges"),
             ("neighbours of a node", f"{min(graph.degrees)} to {max(graph.degrees)}"),
             ("diameter", str(figures["diameter"])),
-            ("contraction per round", f"{graph.contraction:.6f}"),
-            ("spectral gap", f"{graph.spectral_gap:.6f}"),
-            ("eigenvalues of H", _spectrum(graph)),
+            *_spectrum(figures),
         ]
     )
     screen.print()
@@ -53,20 +52,22 @@ def topology(
 
 
 def _figures(graph: Topology, tol: float) -> dict[str, Any]:
+    """Return all there is to show; what would take long for a large graph is None."""
+    small = graph.n_nodes <= LARGEST_SPECTRUM
     return {
         "topology": graph.name,
         "n_nodes": graph.n_nodes,
-        "edges": len(graph.edges()),
+        "edges": graph.n_links // 2,
         "degrees": list(graph.degrees),
         "diameter": graph.diameter,
-        "contraction": graph.contraction,
-        "spectral_gap": graph.spectral_gap,
+        "contraction": graph.contraction if small else None,
+        "spectral_gap": graph.spectral_gap if small else None,
         "tol": tol,
         "consensus": {
             name: {"rounds": one.n_rounds, "messages": one.n_letters}
             for name, one in every_averaging(graph, tol).items()
         },
-        "eigenvalues": graph.eigenvalues.tolist(),
+        "eigenvalues": graph.eigenvalues.tolist() if small else None,
     }
 
 
@@ -97,11 +98,22 @@ def _drawing(graph: Topology) -> str:
     return "\n".join(rows)
 
 
-def _spectrum(graph: Topology) -> str:
+def _spectrum(figures: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what the eigenvalues tell, and a line with how they are spread."""
+    if figures["eigenvalues"] is None:
+        return [("spectrum", LEFT_OUT)]
+    return [
+        ("contraction per round", f"{figures['contraction']:.6f}"),
+        ("spectral gap", f"{figures['spectral_gap']:.6f}"),
+        ("eigenvalues of H", _bars(figures["eigenvalues"])),
+    ]
+
+
+def _bars(eigenvalues: list[float]) -> str:
     """Return how many eigenvalues lie in each tenth of [-1, 1], as a row of bars."""
     bars = " ▁▂▃▄▅▆▇█"
     counts = [0] * 20
-    for value in graph.eigenvalues:
+    for value in eigenvalues:
         counts[min(int((value + 1) * 10), 19)] += 1
     heights = [-(-count * 8 // max(counts)) for count in counts]
     return "-1 " + "".join(bars[height] for height in heights) + " 1"

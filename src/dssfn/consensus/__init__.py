@@ -24,7 +24,7 @@ from dssfn.consensus.polynomial import (
 from dssfn.consensus.tree import Tree
 from dssfn.errors import AccuracyWarning, PlanError
 from dssfn.registry import AVERAGING
-from dssfn.topology import Topology
+from dssfn.topology import LARGEST_SPECTRUM, Topology
 
 __all__ = [
     "Averaging",
@@ -47,8 +47,12 @@ __all__ = [
 
 
 def every_averaging(topology: Topology, tol: float) -> dict[str, Averaging]:
-    """Return every scheme that reaches an accuracy on a graph, by name."""
-    schemes = {name: AVERAGING[name](topology, tol) for name in AVERAGING}
+    """Return every scheme that reaches an accuracy on a graph, by name.
+
+    Of a graph that is too large for its spectrum, this is the tree.
+    """
+    names = AVERAGING if topology.n_nodes <= LARGEST_SPECTRUM else [Tree.name]
+    schemes = {name: AVERAGING[name](topology, tol) for name in names}
     return {name: one for name, one in schemes.items() if one is not None}
 
 
@@ -71,7 +75,7 @@ def make_averaging(
         The graph.
     scheme : str
         A name in `dssfn.registry.AVERAGING`, or "auto", which takes the
-        fastest one for the given message and network.
+        fastest of `every_averaging` for the given message and network.
     tol : float
         Wanted accuracy, relative to the nodes' first disagreement.
     n_rounds : int, optional

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from dssfn.consensus.base import Rounds, Swap, Values, wants_total
 from dssfn.topology import Topology
 
 ADD = -1  # no node's number
+KEPT = 200_000  # nodes of all trees that are kept for other averagings: some 30 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,8 @@ class Tree:
         self.roots = [
             i for i, hops in enumerate(topology.eccentricities) if hops == self.depth
         ]
-        self._known: dict[NodeId, Branches] = {}
+        n_kept = max(1, KEPT // topology.n_nodes)
+        self._from = lru_cache(n_kept)(partial(_breadth_first, topology))
 
     @property
     def n_rounds(self) -> int:
@@ -84,10 +87,7 @@ class Tree:
 
     def branches(self, step: int) -> Branches:
         """Return the tree of an averaging, breadth first from the root of this step."""
-        root = self.roots[step % len(self.roots)]
-        if root not in self._known:
-            self._known[root] = _breadth_first(self.topology, root)
-        return self._known[root]
+        return self._from(self.roots[step % len(self.roots)])
 
     def rounds(self, node: NodeId, value: Numbers, step: int) -> Rounds:
         """Add the children's sums, send the sum up, and pass the total down."""
