@@ -85,6 +85,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         structured random matrices. Dense ones are real numbers. "auto" takes integers,
         unless inputs are not standardised, or another solver than gram, another
         consensus than tree or another precision is asked for.
+    image_shape : tuple of int, optional
+        Height and width of pictures, and the number of their channels, if the features
+        are pixels, row by row. The random units of layer 1 then see small rectangles;
+        needs integer units.
     precision : {"float64", "float32"}
         Precision of dense features. In single precision they take half the memory and
         time; sums over chunks of samples, and all that is agreed on, stay in double
@@ -146,6 +150,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     standardize: bool = True
     bias: float = 3.0
     units: str = AUTO
+    image_shape: tuple[int, ...] | None = None
     precision: str = "float64"
     solver: str = "auto"
     accuracy: float = 1e-8
@@ -195,6 +200,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
                 )
         self._check_names()
         self._check_class_weight()
+        self._check_image()
         if self.finds_size:
             self._check_found_size()
         else:
@@ -266,6 +272,30 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
                     f"`{name}` = {getattr(self, name)!r} needs `members` of at least "
                     f"2; {why}."
                 )
+
+    def _check_image(self) -> None:
+        shape = self.image_shape
+        if shape is None:
+            return
+        wanted = (
+            "`image_shape` must be the height and the width of a picture, and the "
+            "number of its channels if there are several"
+        )
+        if len(shape) not in (2, 3) or not all(
+            isinstance(side, int) and not isinstance(side, bool) and side > 0
+            for side in shape
+        ):
+            raise PlanError(f"{wanted}, got {list(shape)}.")
+        if math.prod(shape) != self.n_features:
+            raise PlanError(
+                f"{wanted}: {math.prod(shape)} numbers, but there are "
+                f"{self.n_features} features; got {list(shape)}."
+            )
+        if not self.is_exact:
+            raise PlanError(
+                "`image_shape` needs integer units, which need "
+                f"{self._not_exact or '`units` other than dense'}."
+            )
 
     def _check_class_weight(self) -> None:
         given = self.class_weight

@@ -44,7 +44,7 @@ ADDED: dict[int, dict[str, Any]] = {
         "class_weight": None,
         "publish_scores": False,
     },
-    3: {"units": "dense"},
+    3: {"units": "dense", "image_shape": None},
 }
 SCALING = ("shift", "scale", "target_shift", "target_scale")
 

@@ -19,6 +19,7 @@ from dssfn.cli.options import (
     ClassWeight,
     Folds,
     Gain,
+    ImageShape,
     JsonOutput,
     Layers,
     Members,
@@ -28,6 +29,7 @@ from dssfn.cli.options import (
     Size,
     Solver,
     Standardize,
+    Units,
     Width,
     option,
     training_settings,
@@ -120,6 +122,8 @@ def init(
     gain: Gain = None,
     standardize: Standardize = None,
     bias: Bias = None,
+    units: Units = "auto",
+    image_shape: ImageShape = None,
     solver: Solver = "auto",
     seed: Annotated[int, option("Random seed.", TRAINING)] = 0,
     days: DaysOption = 825,
@@ -135,7 +139,8 @@ def init(
     settings = training_settings(
         preset, layers=layers, width=width, members=members, ridge=ridge, scale=scale,
         folds=folds, size=size, class_weight=class_weight, alpha=alpha, gain=gain,
-        standardize=standardize, bias=bias, solver=solver, consensus="tree", seed=seed,
+        standardize=standardize, bias=bias, units=units, image_shape=image_shape,
+        solver=solver, consensus="tree", seed=seed,
     )  # fmt: skip
     names = _names(nodes)
     known = data_settings(like, target, classes, features)

@@ -66,6 +66,18 @@ Standardize = Annotated[
     bool | None, option("Scale inputs by the network's mean and spread.", MODEL)
 ]
 Bias = Annotated[float | None, option("Value of a constant input; 0 for none.", MODEL)]
+Units = Annotated[
+    str,
+    option(
+        "Arithmetic of the features: auto, integer (sums are exact to the last bit) or "
+        "dense.",
+        MODEL,
+    ),
+]
+ImageShape = Annotated[
+    str | None,
+    option("Height and width of pictures, as in 28x28, or 32x32x3.", MODEL),
+]
 Solver = Annotated[
     str, option(f"How a layer is solved: auto, {', '.join(SOLVERS)}.", TRAINING)
 ]
@@ -100,6 +112,8 @@ def training_settings(
     gain: float | None,
     standardize: bool | None,
     bias: float | None,
+    units: str,
+    image_shape: str | None,
     solver: str,
     consensus: str,
     seed: int,
@@ -113,9 +127,26 @@ def training_settings(
         "members": number_or_auto("--members", members),
         "ridge": number_or_auto("--ridge", ridge, whole=False),
         "alpha": alpha, "gain": gain, "standardize": standardize, "bias": bias,
-        "solver": solver, "consensus": consensus, "tol": tol,
+        "units": units, "solver": solver, "consensus": consensus, "tol": tol,
+        "image_shape": sides(image_shape),
     }  # fmt: skip
     return {"seed": seed, **others, **resolve(preset, given)}
+
+
+def sides(text: str | None) -> tuple[int, ...] | None:
+    """Return the sides of a picture, and its channels.
+
+    >>> sides("28x28"), sides("32 x 32 x 3")
+    ((28, 28), (32, 32, 3))
+    """
+    if text is None:
+        return None
+    try:
+        return tuple(int(side) for side in text.lower().split("x"))
+    except ValueError:
+        raise PlanError(
+            f"`--image-shape` must read as in 28x28, or 32x32x3, got {text!r}."
+        ) from None
 
 
 def number_or_auto(

@@ -17,6 +17,7 @@ from dssfn.cli.options import (
     DataDir,
     Folds,
     Gain,
+    ImageShape,
     JsonOutput,
     Layers,
     Members,
@@ -31,6 +32,7 @@ from dssfn.cli.options import (
     Target,
     TestFile,
     TestSize,
+    Units,
     Width,
     option,
     training_settings,
@@ -88,6 +90,8 @@ def simulate(
     gain: Gain = None,
     standardize: Standardize = None,
     bias: Bias = None,
+    units: Units = "auto",
+    image_shape: ImageShape = None,
     precision: Annotated[
         str, option(f"Of the features: {', '.join(PRECISIONS)}.", TRAINING)
     ] = "float64",
@@ -149,7 +153,8 @@ def simulate(
     settings = training_settings(
         preset, layers=layers, width=width, members=members, ridge=ridge, scale=scale,
         folds=folds, size=size, class_weight=class_weight, alpha=alpha, gain=gain,
-        standardize=standardize, bias=bias, precision=precision, solver=solver,
+        standardize=standardize, bias=bias, units=units, image_shape=image_shape,
+        precision=precision, solver=solver,
         n_iter=iterations, mu_input=mu_input, mu_hidden=mu_hidden,
         warm_start=warm_start, relaxation=relaxation, balance_mu=balance_mu,
         residual_tol=residual_tol, consensus=consensus, tol=tol, n_rounds=rounds,

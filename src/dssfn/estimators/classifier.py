@@ -160,6 +160,13 @@ class SSFNClassifier(Centralised, Classifier):
     bias : float, optional
         Value of a constant input feature; 0 for none. Default: 3; 0 for the paper's
         preset.
+    units : {"auto", "integer", "dense"}, default="auto"
+        Arithmetic of the features. Sums of small integers are exact, so that the model
+        is the same to the last bit, however samples are divided; dense ones are real
+        numbers. "auto" takes integers where solver, consensus and inputs allow it.
+    image_shape : tuple of int, optional
+        Height and width of pictures, and their channels, if the features are pixels:
+        the units of layer 1 then see small rectangles of them.
     solver : {"auto", "gram", "krylov", "admm"}, default="auto"
         "gram" solves each layer exactly; "krylov" does so to a proved bound with much
         smaller messages; "admm" is the paper's iteration. A network that finds its own
@@ -226,6 +233,8 @@ class SSFNClassifier(Centralised, Classifier):
         gain: float | None = None,
         standardize: bool | None = None,
         bias: float | None = None,
+        units: str = "auto",
+        image_shape: tuple[int, ...] | None = None,
         solver: str = "auto",
         n_iter: int = 100,
         mu_input: float | None = None,
@@ -268,8 +277,8 @@ class DSSFNClassifier(Decentralised, Classifier):
     folds : {"rows", "nodes"}, default="rows"
         What a member leaves out: samples, or whole nodes.
     n_layers, width, members, ridge, scale, size, class_weight, alpha, gain, \
-standardize, bias, solver, n_iter, mu_input, mu_hidden, memory, preset, random_state, \
-verbose :
+standardize, bias, units, image_shape, solver, n_iter, mu_input, mu_hidden, memory, \
+preset, random_state, verbose :
         As in `SSFNClassifier`.
 
     Attributes
@@ -324,6 +333,8 @@ verbose :
         gain: float | None = None,
         standardize: bool | None = None,
         bias: float | None = None,
+        units: str = "auto",
+        image_shape: tuple[int, ...] | None = None,
         solver: str = "auto",
         n_iter: int = 100,
         mu_input: float | None = None,

@@ -49,6 +49,8 @@ _SETTINGS = {
     "gain": "scale of the random units: their norm, or if auto the rms of one",
     "standardize": "scale inputs by the network's mean and spread",
     "bias": "value of a constant input; 0 for none",
+    "units": "arithmetic of features: integer (exact sums), dense, or auto",
+    "image_shape": "height and width if the features are pixels, and channels",
     "solver": "auto, gram; for given sizes also krylov or admm",
     "n_iter": "iterations per layer, of admm alone",
     "consensus": "averages flow along a tree: all nodes get equal bits",
@@ -58,7 +60,10 @@ _SETTINGS = {
     "seed": "random seed",
 }
 
-_EXAMPLES = {"class_weight": "balanced"}  # of settings that may be left out
+_EXAMPLES = {
+    "class_weight": "balanced",
+    "image_shape": [28, 28],
+}  # of settings that may be left out
 
 _INPUTS = ("classes", "feature_names", "n_features")  # these stand first
 
