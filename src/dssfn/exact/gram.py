@@ -18,6 +18,7 @@ from scipy.linalg import lapack
 
 from dssfn._rank_update import add_gram
 from dssfn._typing import Array, Integers, Numbers
+from dssfn.exact.blas_check import check_blas
 from dssfn.exact.bounds import CHUNK, WORD
 from dssfn.exact.structured import Bytes
 
@@ -156,6 +157,7 @@ class ExactSums:
     """Sums over samples that grow chunk by chunk."""
 
     def __init__(self, layout: Layout) -> None:
+        check_blas()
         self._layout = layout
         Q, m_wide, m_units = layout.n_outputs, layout.new_wide, layout.new_units
         self._words = [

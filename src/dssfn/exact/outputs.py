@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dssfn._typing import Array
+from dssfn.exact.blas_check import check_blas
 from dssfn.exact.bounds import (
     DIGIT,
     HALF_DIGIT,
@@ -64,6 +65,7 @@ def scores_of(O: Array, W: Array, U: Bytes) -> Array:
     U : uint8 array of shape (n - n_wide, c)
         Units, in levels.
     """
+    check_blas()
     n_wide = len(W)
     wide = O[:, :n_wide]
     high = on_grid(wide, min(digit_bits(n_wide), MOST_BITS))
