@@ -225,7 +225,8 @@ class DSSFNRegressor(Decentralised, Regressor):
     folds : {"rows", "nodes"}, default="rows"
         What a member leaves out: samples, or whole nodes.
     n_layers, width, members, ridge, scale, size, gain, standardize, bias, units, \
-image_shape, solver, n_iter, mu_input, mu_hidden, memory, preset, random_state, verbose :
+image_shape, solver, n_iter, mu_input, mu_hidden, memory, preset, random_state, \
+verbose :
         As in `SSFNRegressor`.
 
     Attributes
