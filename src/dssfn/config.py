@@ -27,6 +27,7 @@ UNITS = ("integer", "dense")
 BALANCED = "balanced"
 MOST_LAYERS, MOST_WIDTH, MOST_MEMBERS = 20, 1600, 20  # of what is found
 MOST_EXACT_WIDTH, MOST_EXACT_BIAS = 8192, 7  # see `dssfn.exact.bounds`
+SHORTEST_SIDE = 3  # of a picture
 FEWEST_FOLDS = 5  # so that a member trains on four fifths of the samples or more
 
 
@@ -291,6 +292,21 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
                 f"{wanted}: {math.prod(shape)} numbers, but there are "
                 f"{self.n_features} features; got {list(shape)}."
             )
+        if min(shape[:2]) < SHORTEST_SIDE:
+            raise PlanError(
+                f"`image_shape` must have sides of at least {SHORTEST_SIDE} pixels, "
+                f"got {list(shape)}."
+            )
+        if not self.finds_size:
+            raise PlanError(
+                "`image_shape` needs `members` of at least 2: one network of fixed "
+                "size is that of the paper."
+            )
+        if self.scale == "columns":
+            raise PlanError(
+                "`scale`: pixels share a scale, so with `image_shape` it must be "
+                "common, or left out; got columns."
+            )
         if not self.is_exact:
             raise PlanError(
                 "`image_shape` needs integer units, which need "
@@ -364,7 +380,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """
         if self.size != AUTO:
             return True
-        return bool(self._open_sizes) if self.members == AUTO else self.members != 1
+        if self.members == AUTO:
+            return bool(self._open_sizes) or self.image_shape is not None
+        return self.members != 1
 
     @property
     def is_exact(self) -> bool:

@@ -222,15 +222,17 @@ def falls(before: float, after: float, by: float) -> bool:
     return after < (1 - by) * before
 
 
-def scale_factors(deviation: Array, constant: NDArray[np.bool_]) -> Array:
+def scale_factors(
+    deviation: Array, constant: NDArray[np.bool_], *, alike: bool = False
+) -> Array:
     """Return what turns columns scaled each by itself into columns of one scale.
 
     The common scale is the root mean square of the deviations of all columns that
-    vary.
+    vary. Those that do not are left as they are, unless all are alike, as pixels are.
     """
     varies = ~constant
     if not varies.any():
         return np.ones(len(deviation))
     squares = (deviation[varies] ** 2).tolist()
     common = math.sqrt(math.fsum(squares) / len(squares))  # in no particular order
-    return np.where(varies, deviation / common, 1.0)
+    return np.where(varies | alike, deviation / common, 1.0)

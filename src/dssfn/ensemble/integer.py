@@ -30,6 +30,7 @@ from dssfn.exact.bounds import (
     STEPS,
     TOP,
 )
+from dssfn.exact.fields import field_units
 from dssfn.exact.gram import Layout, read_products
 from dssfn.exact.outputs import rounded_outputs, scores_of
 from dssfn.exact.samples import (
@@ -113,10 +114,13 @@ class Integer:
         return Features(values, no_units(V.shape[1]), two_sided=False)
 
     def first_inputs(self, V: Array) -> NDArray[np.int16]:
-        """Return the inputs and a constant, in steps of 2^-8."""
-        return _with_bias(
-            V * FIRST_DEVIATION, self.plan.bias * FIRST_DEVIATION, FIRST_TOP, np.int16
-        )
+        """Return inputs and a constant in steps of 2^-8, or pixels in those of 1/32."""
+        if self.plan.image_shape is not None:
+            return whole(V * LEVELS, TOP).astype(np.int16)
+        A = np.empty((len(V) + 1, V.shape[1]), dtype=np.int16)
+        A[:-1] = whole(V * FIRST_DEVIATION, FIRST_TOP)
+        A[-1] = min(round(self.plan.bias * FIRST_DEVIATION), FIRST_TOP)
+        return A
 
     def next_inputs(
         self, F: Features, S: Array, mean: Array, deviation: Array
@@ -144,8 +148,12 @@ class Integer:
     ) -> Features:
         """Return the features of a hidden layer."""
         have = 0 if F is None else len(F.units)
-        exact = np.float32 if A.dtype == np.int8 else np.float64
-        new = random_units(A.astype(exact), (self.plan.seed, *key), have, width)
+        keys, shape = (self.plan.seed, *key), self.plan.image_shape
+        if shape is not None and key[0] == 1:
+            new = field_units(A.astype(np.float32), shape, keys, have, width)
+        else:
+            exact = np.float32 if A.dtype == np.int8 else np.float64
+            new = random_units(A.astype(exact), keys, have, width)
         if F is not None:
             return Features(F.values, np.vstack([F.units, new]), two_sided=True)
         values = in_steps(S - centre[:, None]).astype(np.int32)
@@ -251,12 +259,3 @@ class IntegerSums:
     def write(self, into: Numbers) -> None:
         """Write the sums as a message carries them."""
         self.sums.write(into)
-
-
-def _with_bias(
-    values: Array, bias: float, most: int, kind: type[np.int16]
-) -> NDArray[np.int16]:
-    A = np.empty((len(values) + 1, values.shape[1]), dtype=kind)
-    A[:-1] = whole(values, most)
-    A[-1] = min(round(bias), most)
-    return A

@@ -19,7 +19,7 @@ from dssfn.ensemble.calibrate import softmax
 from dssfn.ensemble.dense import Dense
 from dssfn.ensemble.folds import fold_rule
 from dssfn.ensemble.integer import Integer
-from dssfn.ensemble.units import CONSTANT, scaled_inputs
+from dssfn.ensemble.units import CONSTANT, scaled_inputs, unit_inputs
 from dssfn.network import CHUNK, check_columns
 
 
@@ -136,7 +136,8 @@ class Ensemble:
         arithmetic: Arithmetic = Integer(plan) if plan.is_exact else Dense(plan)
         V = scaled_inputs(plan, X, self.shift, self.scale)
         F = arithmetic.linear(V)
-        A = arithmetic.first_inputs(V * self.factors[:, None])
+        seen = unit_inputs(plan, V, self.shift, self.scale, self.factors)
+        A = arithmetic.first_inputs(seen)
         S: Array = np.zeros((len(centre), X.shape[1]))
         for layer, outputs in enumerate(self.outputs):
             if layer > 0:

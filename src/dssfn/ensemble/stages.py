@@ -147,7 +147,8 @@ def scales_of(plan: Plan, basis: Basis) -> list[Array]:
 
     Of two that validate alike, the last is taken.
     """
-    common = scale_factors(basis.scale, basis.constant.astype(bool))
+    is_image = plan.image_shape is not None
+    common = scale_factors(basis.scale, basis.constant.astype(bool), alike=is_image)
     factors = {"columns": np.ones(plan.n_features), "common": common}
     return [factors[name] for name in scale_names(plan)]
 
@@ -156,5 +157,7 @@ def scale_names(plan: Plan) -> list[str]:
     """Return the names of the scales to try, in the order of `scales_of`."""
     if plan.scale != AUTO and plan.standardize:
         return [plan.scale]
+    if plan.image_shape is not None:
+        return ["common"]
     is_open = plan.standardize and plan.size == AUTO
     return ["common", "columns"] if is_open else ["columns"]

@@ -22,7 +22,7 @@ from dssfn._typing import Array, Numbers
 from dssfn.config import Plan
 from dssfn.ensemble.arithmetic import Accumulator, Arithmetic
 from dssfn.ensemble.folds import Folds
-from dssfn.ensemble.units import CONSTANT, scaled_inputs
+from dssfn.ensemble.units import CONSTANT, scaled_inputs, unit_inputs
 from dssfn.shard import Rows, Samples
 
 Item = TypeVar("Item")
@@ -337,13 +337,14 @@ class Track:
         X, T, weights = item
         K, arithmetic = len(self._members), self._arithmetic
         V = scaled_inputs(self._plan, X, self._shift, self._scale)
+        seen = unit_inputs(self._plan, V, self._shift, self._scale, self._factors)
         chunk = _Chunk(
             T=arithmetic.targets(T),
             weights=weights,
             counted=self._counted(T, weights),
             folds=self._fold_of(X),
             scores=[np.zeros(T.shape)] * K,
-            inputs=[arithmetic.first_inputs(V * self._factors[:, None])] * K,
+            inputs=[arithmetic.first_inputs(seen)] * K,
             features=[arithmetic.linear(V)] * K,
         )
         for step in self._done:

@@ -12,6 +12,8 @@ are, and a wider layer has the units of the narrower one, and new ones.
 
 from __future__ import annotations
 
+import math
+
 from dssfn._typing import Array
 from dssfn.config import Plan
 from dssfn.network import standardise
@@ -26,6 +28,21 @@ def n_features_of(layer: int, n_inputs: int, n_outputs: int, width: int) -> int:
     (5, 105)
     """
     return CONSTANT + (n_inputs if layer == 0 else 2 * n_outputs + width)
+
+
+def unit_inputs(
+    plan: Plan, V: Array, shift: Array, scale: Array, factors: Array
+) -> Array:
+    """Return what the units of layer 1 see of scaled inputs V (P, J).
+
+    They are multiplied by the factors. Pixels are taken from the mean of all of them,
+    not each from its own.
+    """
+    seen: Array = V * factors[:, None]
+    if plan.image_shape is not None:
+        mean = math.fsum(shift) / len(shift)
+        seen += ((shift - mean) * (factors / scale))[:, None]
+    return seen
 
 
 def scaled_inputs(plan: Plan, X: Array, shift: Array, scale: Array) -> Array:
