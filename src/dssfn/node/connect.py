@@ -9,6 +9,7 @@ from dssfn.errors import PlanError
 from dssfn.federation import Federation
 from dssfn.network import random_digest
 from dssfn.solvers import solver_of
+from dssfn.summation import summation_of
 from dssfn.transports import ResilientTransport
 from dssfn.transports.grpc import (
     LARGEST_SIZE,
@@ -84,13 +85,15 @@ def largest_letter(plan: Plan, n_nodes: int) -> int:
     Q = plan.n_outputs
     units = [plan.inputs_of(layer) for layer in range(plan.depth + 1)]
     whole_model = Q * sum(units) + 2 * plan.n_features + 3 * Q
+    per_sum = summation_of(plan, n_nodes).per_number
     # The nodes compare their models by their lowest and highest numbers.
     largest = max(
         *(
-            solver_of(plan, layer).largest_message(Q, n) + RIDERS
+            solver_of(plan, layer).largest_message(Q, n) + RIDERS * per_sum
             for layer, n in enumerate(units)
         ),
         2 * whole_model,
+        2 * (plan.n_features + Q + 1) * per_sum,  # moments of inputs and targets
     )
     return _checked(largest)
 
