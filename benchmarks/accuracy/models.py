@@ -29,6 +29,7 @@ Models = Mapping[str, Callable[[int], Model]]
 """How to make a model from a seed, by the name of the model."""
 
 SSFN, DSSFN, FOREST, LOGISTIC = "ssfn", "dssfn", "forest", "logistic"
+INTEGER, DENSE = "integer", "dense"
 N_NODES = 10
 
 LABELS = {
@@ -40,6 +41,8 @@ LABELS = {
     "mlp": "MLP",
     LOGISTIC: "logistic",
     "ridge": "ridge",
+    INTEGER: "SSFN, integer units",
+    DENSE: "SSFN, dense units",
 }
 
 CLASSIFIERS_ARE = (
@@ -91,6 +94,11 @@ REGRESSORS: Models = {
         StandardScaler(), MLPRegressor(max_iter=500, random_state=seed)
     ),
     "ridge": lambda seed: make_pipeline(StandardScaler(), RidgeCV()),
+}
+
+UNITS: Models = {
+    INTEGER: lambda seed: SSFNClassifier(units=INTEGER, random_state=seed),
+    DENSE: lambda seed: SSFNClassifier(units=DENSE, random_state=seed),
 }
 
 BALANCED: Models = {

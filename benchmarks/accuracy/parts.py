@@ -10,6 +10,7 @@ from benchmarks.accuracy import (
     regression,
     sets,
     times,
+    units,
 )
 
 PARTS = {
@@ -21,6 +22,7 @@ PARTS = {
         regression,
         imbalance,
         equality,
+        units,
         times,
     )
 }
