@@ -95,8 +95,7 @@ def agree_exact_scaling(
     first = ExactTally(1 + n)
     for X, weights in rows():
         _check(X)
-        w = np.ones(X.shape[1]) if weights is None else weights
-        first.add(np.vstack([w, X if weights is None else X * w]))
+        first.add(np.vstack([np.ones(X.shape[1]), X]), weights)
     weight, *sums = ExactTally.read((yield Message.of(first.numbers())))
     if not weight > 0:
         raise DataError(NO_WEIGHT)
@@ -104,8 +103,7 @@ def agree_exact_scaling(
     second = ExactTally(2 * n)
     for X, weights in rows():
         D = X - rough[:, None]
-        moments = np.vstack([D, D**2])
-        second.add(moments if weights is None else moments * weights)
+        second.add(np.vstack([D, D**2]), weights)
     reply = yield Message.of(second.numbers())
     rest, squares = np.split(ExactTally.read(reply) / weight, 2)
     return _moments_of(float(weight), rough, rest, squares)

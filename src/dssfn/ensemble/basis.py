@@ -15,7 +15,11 @@ from dssfn._typing import Array
 from dssfn.config import Plan
 from dssfn.ensemble.choices import members_for
 from dssfn.errors import PlanError
-from dssfn.exact.bounds import check_node_samples, check_samples
+from dssfn.exact.bounds import (
+    MOST_NODE_SAMPLES,
+    check_node_samples,
+    check_samples,
+)
 from dssfn.exact.limbs import ExactTally
 from dssfn.programs import INPUTS, Message, Program, run_about
 from dssfn.progress import Stage
@@ -46,7 +50,7 @@ class Basis:
         What the weights of each class's samples are multiplied by.
     usual_weight : int, optional
         With integer units a usual weight of a sample, those of classes included, as a
-        power of two; None if no sample has a weight.
+        power of two; None if all weights are whole numbers, and not too large.
     """
 
     weight: float
@@ -143,18 +147,23 @@ def agree_basis(samples: Samples, plan: Plan, n_nodes: int) -> Program[Basis]:
 
 
 def _agree_usual_weight(samples: Samples, targets: Targets) -> Program[int | None]:
-    """Agree on a usual weight, as a power of two; None if no sample has a weight.
+    """Agree on a usual weight, as a power of two; None if all are whole numbers.
 
-    It is the mean weight of samples that are drawn by their weights.
+    It is the mean weight of samples that are drawn by their weights. Samples that count
+    several times must not be more than one node may have, and are weighted otherwise.
     """
-    tally = ExactTally(3)
+    tally = ExactTally(4)
     for rows in map(targets.applied, samples.chunks(CHUNK)):
         w = np.ones(rows.X.shape[1]) if rows.weights is None else rows.weights
-        tally.add(np.stack([w, w**2, (w - 1) ** 2]))
+        tally.add(np.stack([w, w**2, w != 1, w != np.rint(w)]).astype(float))
     reply = yield Message.of(tally.numbers())
-    total, squares, apart = ExactTally.read(reply).tolist()
-    check_samples(total if apart == 0 else 0)
-    return None if apart == 0 else math.frexp(squares / total)[1] - 1
+    total, squares, n_weighted, n_fractions = ExactTally.read(reply).tolist()
+    if n_weighted == 0:
+        check_samples(total)
+        return None
+    if n_fractions == 0 and total <= MOST_NODE_SAMPLES:
+        return None
+    return math.frexp(squares / total)[1] - 1
 
 
 def _least_samples(plan: Plan) -> int:

@@ -9,13 +9,15 @@ who holds them, nor on how they are added up.
 The features of a layer count a unit in deviations, of which one has 32 levels; the
 plan's gain says how large units are beside scores when a ridge is put on.
 
-Samples with weights have their features multiplied by the roots of these, and rounded
-once more. All of them are wide numbers then.
+A weight that is a whole number counts a sample so often, exactly. With other weights
+the features are multiplied by the roots of these, and rounded once more. All of them
+are wide numbers then.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,7 +88,7 @@ class Integer:
     plan : Plan
         What all nodes agreed on.
     weight_exponent : int, optional
-        A usual weight of a sample, as a power of two; None if none has a weight.
+        A usual weight of a sample, as a power of two; None if all are whole numbers.
     """
 
     plan: Plan
@@ -230,7 +232,7 @@ class IntegerSums:
     """Exact sums of new features over some samples."""
 
     def __init__(self, layout: Layout, weight_exponent: int | None) -> None:
-        self._sums = ExactSums(layout)
+        self._layout, self._sums = layout, ExactSums(layout)
         self._exponent = weight_exponent
         self._n_samples = 0
 
@@ -243,6 +245,12 @@ class IntegerSums:
         rows: NDArray[np.intp],
     ) -> None:
         """Add some samples."""
+        if self._exponent is None and weights is not None:
+            for times, some in _by_bit(weights, rows):
+                part = IntegerSums(self._layout, None)
+                part.add(F, T, S, None, some)
+                self._sums.merge(part._sums, times)
+            return
         if not len(rows):
             return
         self._n_samples += len(rows)
@@ -276,6 +284,15 @@ class IntegerSums:
     def write(self, into: Numbers) -> None:
         """Write the sums as a message carries them."""
         self._sums.write(into)
+
+
+def _by_bit(
+    weights: Array, rows: NDArray[np.intp]
+) -> Iterator[tuple[int, NDArray[np.intp]]]:
+    """Yield powers of two, and the rows whose weights, whole numbers, hold them."""
+    w = weights[rows].astype(np.int64)
+    for bit in range(int(w.max(initial=0)).bit_length()):
+        yield 1 << bit, rows[(w >> bit) & 1 == 1]
 
 
 def _in_steps(values: Array) -> Array:
