@@ -282,9 +282,10 @@ def test_every_kind_of_processor_writes_the_same_file(
     settings = {"OPENBLAS_CORETYPE": processor, "OPENBLAS_NUM_THREADS": str(n_threads)}
     if processor == "Prescott":
         settings["NPY_DISABLE_CPU_FEATURES"] = "AVX2 FMA3 AVX512F"
+    path = str(tmp_path / "it")
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c",
-         f"from {__name__} import trained_here; trained_here({str(tmp_path / 'it')!r})"],
+         f"from {__name__} import trained_here; trained_here({path!r})"],
         env=os.environ | settings, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     if done.returncode < 0:
