@@ -161,7 +161,10 @@ def test_tiny_numbers_are_learned_as_well_without_standardising():
 
 
 def test_numbers_whose_squares_overflow_are_named():
-    for scale, settings in ((1e200, {}), (1e160, {"standardize": False})):
+    for scale, settings in (
+        (1e200, {"units": "dense"}),
+        (1e160, {"standardize": False}),
+    ):
         plan = plan_of(X, T, n_layers="auto", **settings)
         with pytest.raises(NumericalError, match="not finite"):
             simulate([Shard(scale * X, T)], plan, ALONE)

@@ -188,11 +188,12 @@ def test_a_training_that_changed_its_hands_goes_on_from_numbers_in_a_file():
         assert same_bits(stages_of(shards, plan, ALONE, start=flat)[0][0], models[0])
 
 
+@pytest.mark.parametrize("units", UNITS)
 @pytest.mark.parametrize("K", [2, 3, 4, 5, 7])
-def test_validation_counts_the_samples_that_are_left_out(K):
+def test_validation_counts_the_samples_that_are_left_out(K, units):
     rng = np.random.default_rng(0)
     X, T, weights = draw(rng, J=200, weighted=True)
-    plan = plan_of(X, T, members=K, n_layers=1, width=6)
+    plan = plan_of(X, T, members=K, n_layers=1, width=6, units=units)
     simulation = simulate([Shard(X, T, weights)], plan, ALONE)
     scores = simulation.networks[0].validation_scores(X)
     seen = np.isfinite(scores[0])
@@ -202,7 +203,10 @@ def test_validation_counts_the_samples_that_are_left_out(K):
     cost = ((T - scores)[:, seen] ** 2).sum(axis=0) @ w
     of_zero = (T[:, seen] ** 2).sum(axis=0) @ w
     said = 10 * math.log10(cost / of_zero)
-    assert record.validation_error_db == pytest.approx(said, abs=1e-9)
+    # Layers are tried with output matrices of fewer bits, by which some scores are
+    # rounded to another multiple of 2^-16 than those of the model.
+    tolerance = 1e-4 if plan.is_exact else 1e-9
+    assert record.validation_error_db == pytest.approx(said, abs=tolerance)
 
 
 def test_a_record_of_layer_0_is_that_of_the_scale_which_was_picked():
