@@ -14,7 +14,7 @@ import numpy as np
 from dssfn._typing import Array
 from dssfn.config import Plan
 from dssfn.ensemble.choices import members_for
-from dssfn.errors import PlanError
+from dssfn.errors import DataError, PlanError
 from dssfn.exact.bounds import (
     MOST_NODE_SAMPLES,
     check_node_samples,
@@ -163,6 +163,12 @@ def _agree_usual_weight(samples: Samples, targets: Targets) -> Program[int | Non
         return None
     if n_fractions == 0 and total <= MOST_NODE_SAMPLES:
         return None
+    if not squares > 0:
+        raise DataError(
+            "`sample_weight` must be above 1e-43 for some samples, so that sums of its "
+            "squares are exact; all are smaller. Multiply them by a common factor, or "
+            'use `units = "dense"`.'
+        )
     return math.frexp(squares / total)[1] - 1
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from dssfn._typing import Array, Integers
+from dssfn.errors import DataError
 
 BITS = 32
 LOWEST = -288  # exponent of the last place
@@ -33,6 +34,12 @@ def add_exactly(values: Array, limbs: Integers) -> None:
     for start in range(0, values.shape[-1], MOST_AT_ONCE):
         left = values[..., start : start + MOST_AT_ONCE]
         largest = float(np.abs(left).max(initial=0.0))
+        if not largest < LARGEST:
+            raise DataError(
+                "Numbers, times the weights of their samples, must be below 2^288, "
+                f"about 5e86, so that their sums are exact, got {largest:g}. Give "
+                'smaller ones, or use `units = "dense"`.'
+            )
         while largest > 0:
             place = (int(np.frexp(largest)[1]) - 1 - LOWEST) // BITS
             if place < 0:
