@@ -266,3 +266,11 @@ def test_samples_that_no_member_leaves_out_validate_nothing():
     record = found.history[found.networks[0].plan.n_layers]
     assert record.validation_error_db is record.validation_accuracy is None
     assert "same for every sample" in warning_about(record)
+
+
+@pytest.mark.parametrize("weight", [1e-60, 1e150])
+def test_weights_whose_squares_cannot_be_added_up_are_refused(weight):
+    plan = plan_of(X, T, n_layers="auto", units="integer")
+    weights = weight * (1 + RNG.uniform(size=J))
+    with pytest.raises(DataError, match="dense"):
+        simulate([Shard(X, T, weights)], plan, ALONE)
