@@ -351,36 +351,53 @@ def test_a_tensor_that_claims_to_be_huge_takes_no_memory(members):
     assert refusal(*LOAD, members, most=100).startswith("ModelFileError")
 
 
-# Written by the version of dssfn that had format 1, for a Plan of these settings and
-# rounded normal numbers as weights.
-VERSION_1 = Path(__file__).parent / "support" / "version_1.safetensors"
-
-
-def test_a_file_of_format_1_is_read_and_predicts_as_it_did():
-    loaded = load_network(VERSION_1)
-    assert header(VERSION_1)["version"] == 1
-    assert not loaded.plan.finds_size
-    assert loaded.plan.feature_names == ("x", "y", "z")
-    said = [
+# Written by the versions of dssfn that had these formats, with rounded normal numbers
+# as weights: a network of fixed size, and one that found its size, with one scale for
+# all inputs.
+OLD = {
+    version: Path(__file__).parent / "support" / f"version_{version}.safetensors"
+    for version in (1, 2)
+}
+SAID = {
+    1: [
         [4.81166579, 6.05579512, 6.32278281, 7.55959825],
         [-2.36010583, -3.17242858, -3.1685256, -3.77720656],
-    ]
-    X = np.linspace(-1, 1, 12).reshape(3, 4)
-    np.testing.assert_allclose(loaded.scores(X), said, rtol=1e-8)  # as printed then
+    ],
+    2: [
+        [-2.973955216, -3.064859576, -2.968103029, -2.762335959],
+        [4.168493695, 3.490843197, 2.74658208, 1.944216908],
+    ],
+}
 
 
-def test_a_file_of_format_1_is_written_again_as_format_2(tmp_path):
-    loaded = load_network(VERSION_1)
+@pytest.mark.parametrize("version", OLD)
+def test_a_file_of_an_old_format_is_read_and_predicts_as_it_did(version):
+    loaded = load_network(OLD[version])
+    assert header(OLD[version])["version"] == version
+    assert loaded.plan.finds_size == (version > 1)
+    assert not loaded.plan.is_exact
+    names = loaded.plan.feature_names
+    assert names == ("x", "y", "z")[: len(names)]
+    X = np.linspace(-1, 1, 4 * len(names)).reshape(-1, 4)
+    np.testing.assert_allclose(loaded.scores(X), SAID[version], rtol=1e-8)  # as printed
+
+
+@pytest.mark.parametrize("version", OLD)
+def test_a_file_of_an_old_format_is_written_again_as_the_newest(version, tmp_path):
+    loaded = load_network(OLD[version])
     save_network(loaded, tmp_path / "m")
-    assert header(tmp_path / "m")["version"] == 2
+    assert header(tmp_path / "m")["version"] == modelfile.VERSION == 3
     again = load_network(tmp_path / "m")
     assert again.plan == loaded.plan
     for mine, theirs in zip(again.outputs, loaded.outputs, strict=True):
         assert mine.tobytes() == theirs.tobytes()
+    X = np.linspace(-1, 1, 4 * loaded.plan.n_features).reshape(-1, 4)
+    assert again.scores(X).tobytes() == loaded.scores(X).tobytes()
 
 
-def test_every_byte_of_format_1_counts(tmp_path):
-    content = VERSION_1.read_bytes()
+@pytest.mark.parametrize("version", OLD)
+def test_every_byte_of_an_old_format_counts(version, tmp_path):
+    content = OLD[version].read_bytes()
     path = tmp_path / "damaged"
     for position in range(len(content)):
         changed = bytearray(content)

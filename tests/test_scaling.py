@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dssfn.errors import DataError
 from dssfn.lockstep import Workers, drive
-from dssfn.scaling import agree_scaling
+from dssfn.scaling import agree_exact_scaling, agree_scaling
 from tests.support.strategies import seeds
 
 
@@ -87,3 +87,78 @@ def test_a_node_without_weight_changes_nothing_and_all_of_them_are_refused():
     np.testing.assert_allclose(beside.scale, alone.scale, rtol=1e-12)
     with pytest.raises(DataError, match="must be positive for some samples"):
         agreed([(X, np.zeros(9))] * 2)
+
+
+def agreed_exactly(parts, chunk=1000):
+    """The moments that nodes with these samples and weights agree on, exactly."""
+
+    def rows(X, w):
+        for start in range(0, X.shape[1], chunk):
+            columns = slice(start, start + chunk)
+            yield X[:, columns], None if w is None else w[columns]
+
+    programs = [
+        agree_exact_scaling(lambda X=X, w=w: rows(X, w), len(X)) for X, w in parts
+    ]
+
+    def answer(messages):
+        total = np.sum([one.make() for one in messages], axis=0)
+        assert total.dtype == np.int64
+        return [total] * len(messages)
+
+    with Workers(len(parts)) as workers:
+        return drive(programs, answer, workers)
+
+
+def bits_of(moments):
+    return np.concatenate([[moments.weight], *moments[1:]]).tobytes()
+
+
+@settings(max_examples=50)
+@given(seeds, st.integers(1, 6), st.integers(1, 40), st.booleans(), st.integers(1, 9))
+def test_exact_moments_have_the_same_bits_whoever_holds_the_samples(
+    seed, M, J, weighted, chunk
+):
+    rng = np.random.default_rng(seed)
+    spread, place = rng.uniform(-30, 30, (4, 1)), rng.normal(size=(4, 1))
+    X = (rng.normal(size=(4, J)) + 10 * place) * 10**spread
+    w = rng.uniform(0.1, 3, J) if weighted else None
+    (together,) = agreed_exactly([(X, w)])
+    mean = np.average(X, axis=1, weights=w)
+    deviation = np.sqrt(np.average((X - mean[:, None]) ** 2, axis=1, weights=w))
+    assert together.weight == pytest.approx(J if w is None else w.sum())
+    np.testing.assert_allclose(together.shift, mean, rtol=1e-12)
+    varies = ~together.constant
+    assert varies.all() == (J > 1)
+    np.testing.assert_allclose(together.scale[varies], deviation[varies], rtol=1e-9)
+    owner = rng.integers(M, size=J)
+    for moments in agreed_exactly(parts_of(X, w, owner), chunk):
+        assert bits_of(moments) == bits_of(together)
+
+
+@settings(max_examples=50)
+@given(seeds, st.integers(1, 30))
+def test_exact_moments_take_whole_weights_as_repetitions_to_the_last_bit(seed, J):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(3, J)) * 10.0 ** rng.integers(-20, 20, (3, 1))
+    w = rng.integers(0, 50, J).astype(float)
+    w[0] = 1
+    (weighted,) = agreed_exactly([(X, w)])
+    (repeated,) = agreed_exactly([(np.repeat(X, w.astype(int), axis=1), None)])
+    assert bits_of(weighted) == bits_of(repeated)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, -3.3, 1e9, 1e-9, 1e38, 1e-300])
+def test_what_is_constant_is_known_to_be_by_exact_moments(value):
+    (moments,) = agreed_exactly([(np.full((1, 30), value), None)])
+    assert moments.constant.all()
+    np.testing.assert_array_equal(moments.scale, 1.0)
+    # below 2^-280 nothing is left of a number
+    assert moments.shift[0] == (value if abs(value) > 1e-80 else 0.0)
+
+
+def test_exact_moments_refuse_what_they_cannot_add_up():
+    with pytest.raises(DataError, match=r"Column 2: numbers must be below 2\^127"):
+        agreed_exactly([(np.array([[1.0, 2.0], [3.0, -(2.0**127)]]), None)])
+    with pytest.raises(DataError, match="sample_weight"):
+        agreed_exactly([(np.ones((1, 2)), np.zeros(2))])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dssfn._typing import Array
 from dssfn.errors import DataError
-from dssfn.exact.bounds import check_samples
+from dssfn.exact.bounds import MOST_NODE_SAMPLES, check_samples
 from dssfn.exact.limbs import ExactTally
 from dssfn.network import SUMMATION_ERROR
 from dssfn.programs import Message, Program
@@ -87,8 +87,7 @@ def agree_exact_scaling(
     """Agree on mean and standard deviation of n features, exactly.
 
     No bit of them depends on who holds which sample; the weight is that of all nodes.
-    Numbers are added up in single precision, which leaves seven digits of a deviation
-    and takes half the time; the second pass makes up for the mean's.
+    The first pass takes numbers in single precision, which is enough for a rough mean.
 
     Parameters
     ----------
@@ -100,41 +99,44 @@ def agree_exact_scaling(
     first = ExactTally(1 + n)
     for X, weights in rows():
         _check(X)
-        w = np.ones(X.shape[1]) if weights is None else weights
-        first.add(np.vstack([w, single(X if weights is None else X * w)]))
+        rounded = X.astype(np.float32)
+        first.add(np.vstack([np.ones(X.shape[1]), rounded]), weights)
     weight, *sums = ExactTally.read((yield Message.of(first.numbers())))
     if not weight > 0:
         raise DataError(NO_WEIGHT)
     rough: Array = np.array(sums) / weight
     second = ExactTally(2 * n)
     for X, weights in rows():
-        D = single(X - rough[:, None])
-        moments = np.vstack([D, D**2])
-        second.add(moments if weights is None else moments * weights)
+        D = X - rough[:, None]
+        second.add(np.vstack([D, D**2]), weights)
     reply = yield Message.of(second.numbers())
     rest, squares = np.split(ExactTally.read(reply) / weight, 2)
     return _moments_of(float(weight), rough, rest, squares)
 
 
-def single(X: Array) -> Array:
-    """Return numbers rounded to single precision, in which they must not overflow."""
-    return X.astype(np.float32).astype(np.float64)
-
-
 def agree_usual_weight(chunks: Iterable[Rows]) -> Program[int | None]:
-    """Agree on a usual weight, as a power of two; None if no sample has a weight.
+    """Agree on a usual weight, as a power of two; None if all are whole numbers.
 
-    It is the mean weight of samples that are drawn by their weights.
+    It is the mean weight of samples that are drawn by their weights. Samples that count
+    several times must not be more than one node may have, and are weighted otherwise.
     """
-    tally = ExactTally(3)
+    tally = ExactTally(4)
     for rows in chunks:
         w = np.ones(rows.X.shape[1]) if rows.weights is None else rows.weights
-        tally.add(np.stack([w, w**2, (w - 1) ** 2]))
+        tally.add(np.stack([w, w**2, w != 1, w != np.rint(w)]).astype(float))
     reply = yield Message.of(tally.numbers())
-    total, squares, apart = ExactTally.read(reply).tolist()
-    if apart == 0:
+    total, squares, n_weighted, n_fractions = ExactTally.read(reply).tolist()
+    if n_weighted == 0:
         check_samples(total)
         return None
+    if n_fractions == 0 and total <= MOST_NODE_SAMPLES:
+        return None
+    if not squares > 0:
+        raise DataError(
+            "`sample_weight` must be above 1e-42 for some samples, so that sums of its "
+            "squares are exact; all are smaller. Multiply them by a common factor, or "
+            'use `units = "dense"`.'
+        )
     return math.frexp(squares / total)[1] - 1
 
 

@@ -43,17 +43,23 @@ ODD = {
     "columns of zeros": (np.zeros((3, J)), T, THIRDS),
     "copies of a column": (np.repeat(X, 4, axis=0), T, THIRDS),
     "more columns than samples": (RNG.normal(size=(60, J)), T, THIRDS),
+    "large numbers": (1e35 * X, T, THIRDS),
+    "small numbers": (1e-35 * X, T, THIRDS),
+    "large and small numbers": (X * [[1e35], [1], [1e-35]], T, THIRDS),
     "huge numbers": (1e150 * X, T, THIRDS),
     "tiny numbers": (1e-150 * X, T, THIRDS),
     "huge and tiny numbers": (X * [[1e150], [1], [1e-150]], T, THIRDS),
     "a far mean": (1e9 + X, T, THIRDS),
     "an outlier": (np.where(np.arange(J) == 3, 1e12, X), T, THIRDS),
     "a constant target": (X, np.full((1, J), 7.0), THIRDS),
+    "a large target": (X, 1e35 * X[:1], THIRDS),
     "a huge target": (X, 1e100 * X[:1], THIRDS),
     "a target without noise": (X, 3 * X[:2] - X[1:], THIRDS),
     "the target as a column": (np.vstack([X, T]), T, THIRDS),
 }  # fmt: skip
-STANDARDISED = ("huge", "a far mean", "an outlier")  # how data begin that must be
+# How data begin that must be standardised.
+STANDARDISED = ("large", "huge", "a far mean", "an outlier")
+DENSE = ("huge", "tiny", "a huge")  # how data begin whose sums are not exact
 PLANS = {
     "defaults": {},
     "two members": {"members": 2},
@@ -65,7 +71,8 @@ PLANS = {
 
 def _train(name, **settings):
     inputs, targets, owner = ODD[name]
-    plan = plan_of(inputs, targets, **{"n_layers": "auto", **settings})
+    units = "dense" if name.startswith(DENSE) else "auto"
+    plan = plan_of(inputs, targets, **{"n_layers": "auto", "units": units, **settings})
     shards = split(inputs, targets, None, owner)
     return simulate(shards, plan, build_topology("complete", len(shards)))
 
@@ -100,12 +107,24 @@ def test_odd_data_give_a_model_that_all_nodes_share(name, settings):
 @pytest.mark.parametrize("name", ODD)
 def test_odd_data_give_the_model_of_one_machine(name):
     inputs, targets, _ = ODD[name]
-    plan = plan_of(inputs, targets, n_layers="auto")
-    together = simulate([Shard(inputs, targets)], plan, ALONE)
-    apart = _train(name)
-    one, many = (s.networks[0].scores(inputs) for s in (together, apart))
-    np.testing.assert_allclose(many, one, atol=1e-6 * np.abs(one).max())
-    assert choices(apart) == choices(together)
+    for units in ("dense",) if name.startswith(DENSE) else ("integer", "dense"):
+        plan = plan_of(inputs, targets, n_layers="auto", units=units)
+        together = simulate([Shard(inputs, targets)], plan, ALONE)
+        apart = _train(name, units=units)
+        one, many = (s.networks[0].scores(inputs) for s in (together, apart))
+        np.testing.assert_allclose(many, one, atol=1e-6 * np.abs(one).max())
+        assert choices(apart) == choices(together)
+        if units == "integer":
+            assert same_bits(apart.networks[0], together.networks[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [("huge numbers", 1), ("huge and tiny numbers", 1), ("a huge target", 4)],
+)
+def test_numbers_whose_sums_are_not_exact_are_refused_by_their_column(name, column):
+    with pytest.raises(DataError, match=rf"Column {column}: .*below 2\^127.*dense"):
+        _train(name, units="integer")
 
 
 def test_what_is_the_same_for_all_samples_predicts_their_mean():
@@ -142,7 +161,10 @@ def test_tiny_numbers_are_learned_as_well_without_standardising():
 
 
 def test_numbers_whose_squares_overflow_are_named():
-    for scale, settings in ((1e200, {}), (1e160, {"standardize": False})):
+    for scale, settings in (
+        (1e200, {"units": "dense"}),
+        (1e160, {"standardize": False}),
+    ):
         plan = plan_of(X, T, n_layers="auto", **settings)
         with pytest.raises(NumericalError, match="not finite"):
             simulate([Shard(scale * X, T)], plan, ALONE)
@@ -244,3 +266,11 @@ def test_samples_that_no_member_leaves_out_validate_nothing():
     record = found.history[found.networks[0].plan.n_layers]
     assert record.validation_error_db is record.validation_accuracy is None
     assert "same for every sample" in warning_about(record)
+
+
+@pytest.mark.parametrize("weight", [1e-60, 1e150])
+def test_weights_whose_squares_cannot_be_added_up_are_refused(weight):
+    plan = plan_of(X, T, n_layers="auto", units="integer")
+    weights = weight * (1 + RNG.uniform(size=J))
+    with pytest.raises(DataError, match="dense"):
+        simulate([Shard(X, T, weights)], plan, ALONE)

@@ -7,8 +7,16 @@ from hypothesis import strategies as st
 from sklearn.linear_model import Ridge
 
 from dssfn.ensemble.choices import Pull
-from dssfn.ensemble.ridge import Sums, message_size, next_moments, ridge_path
+from dssfn.ensemble.dense import Dense
+from dssfn.ensemble.ridge import (
+    Sums,
+    message_size,
+    next_moments,
+    ridge_path,
+    settled_output,
+)
 from dssfn.problem import pack
+from tests.support.ensembles import plan_of
 from tests.support.strategies import seeds
 
 RIDGES = [1e-6, 1e-3, 0.1, 1.0, 100.0, np.inf]
@@ -71,6 +79,19 @@ def test_a_path_is_the_ridge_regression_of_every_ridge(seed, n, J, Q, weighted):
         np.testing.assert_allclose(
             O @ F, augmented(F, D, w, ridge) @ F, atol=tolerance * np.abs(D).max()
         )
+
+
+@settings(max_examples=60)
+@given(seeds, st.integers(1, 8), st.integers(2, 40), st.booleans())
+def test_a_settled_output_is_that_of_the_path(seed, width, J, weighted):
+    F, S, T, w = layer_of(seed, width, J, 2, weighted)
+    sums = sums_of(F, T - S, w)
+    for pull in (*PULLS, *(Pull(ridge, afresh=True) for ridge in RIDGES[:-1])):
+        O, settled = ridge_path(sums, [pull])[0], settled_output(sums, pull)
+        # Normal equations whose condition is at most n / ridge, by eigenvectors.
+        tolerance = 1e-12 * len(F) / min(pull.ridge, 1.0)
+        size = np.abs(O).max() * np.abs(F).max()
+        np.testing.assert_allclose(settled @ F, O @ F, atol=tolerance * (1 + size))
 
 
 def test_an_infinite_ridge_keeps_the_layer_before_but_for_its_mean():
@@ -165,25 +186,17 @@ def message_of(F, D, first):
 def test_sums_that_grow_by_a_border_are_those_made_at_once(seed, steps):
     F, D, _ = problem(seed, n=sum(steps) - 1 or 1)
     F = F[: sum(steps)]
+    arithmetic = Dense(plan_of(F, D))
     sums, first = None, 0
     for n in np.cumsum(steps).tolist():
         message = message_of(F[:n], D, first)
         assert len(message) == message_size(len(D), first, n)
-        sums = Sums.from_message(message, len(D), first, n, sums)
+        sums = arithmetic.read(message, 1, first, n, sums)
         first = n
     whole = sums_of(F, D)
     np.testing.assert_allclose(np.triu(sums.upper), whole.upper, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(sums.C, whole.C, rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(sums.whole(), sums.whole().T)
-
-
-def test_all_samples_without_some_are_the_others():
-    F, D, w = problem(3, J=50)
-    some = np.arange(50) < 20
-    left = sums_of(F, D, w).without(sums_of(F[:, some], D[:, some], w[some]))
-    others = sums_of(F[:, ~some], D[:, ~some], w[~some])
-    np.testing.assert_allclose(left.whole(), others.whole(), rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(left.C, others.C, rtol=1e-12, atol=1e-12)
 
 
 def test_scaled_sums_are_those_of_scaled_features():

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 from dssfn.ensemble import track as module
+from dssfn.ensemble.dense import Dense, hidden_features, unit_length
 from dssfn.ensemble.folds import folds_of
-from dssfn.ensemble.ridge import message_size
+from dssfn.ensemble.integer import Integer
 from dssfn.ensemble.track import TALLY, Track
-from dssfn.ensemble.units import hidden_features, n_features_of, unit_length
+from dssfn.ensemble.units import n_features_of
+from dssfn.exact.gram import Layout, read_products
 from dssfn.network import member_matrix
 from dssfn.shard import Shard
 from tests.support.ensembles import draw, plan_of
@@ -23,14 +25,12 @@ def samples(J=50, **settings):
     return draw(np.random.default_rng(7), P=P, Q=Q, J=J, **settings)
 
 
-def make(shard, **settings):
+def make(shard, arithmetic, **settings):
     """A track whose folds 3 and 4 of 5 are left out by no member."""
-    plan = plan_of(shard.X, shard.T, members=K, seed=2)
-    shift, scale = np.full(P, 0.5), np.arange(1.0, P + 1)
-    fold_of = partial(folds_of, n_folds=5, seed=plan.seed)
-    return closing(
-        Track(shard, plan, shift, scale, n_members=K, fold_of=fold_of, **settings)
-    )
+    scaling = np.full(P, 0.5), np.arange(1.0, P + 1), np.ones(P)
+    fold_of = partial(folds_of, n_folds=5, seed=2)
+    settings |= {"n_members": K, "fold_of": fold_of}
+    return closing(Track(shard, arithmetic.plan, arithmetic, *scaling, **settings))
 
 
 def given_numbers():
@@ -47,19 +47,38 @@ def given_numbers():
     }
 
 
-def walk(shard, **settings):
+def filled(arithmetic, n_parts, layer, first, n, fill):
+    """Sums as a track writes them; those of integers as floats, each rounded once."""
+    exact = isinstance(arithmetic, Integer)
+    size = arithmetic.size(layer, first, n)
+    message = np.empty(n_parts * size, np.int64 if exact else np.float64)
+    fill(message, first, n)
+    if not exact:
+        return message
+    n_wide = 1 + (2 * Q if layer else P) if arithmetic.usual_weight is None else n
+    layout = Layout(Q, n_wide, first, n)
+    sums = [read_products(part, layout) for part in message.reshape(n_parts, size)]
+    return np.concatenate([part.ravel() for one in sums for part in one])
+
+
+def walk(shard, kind=Dense, usual_weight=None, **settings):
     """All that a track tells, on its way through three layers."""
     number, told = given_numbers(), {}
-    with make(shard, **settings) as track:
+    plan = plan_of(shard.X, shard.T, members=K, seed=2)
+    arithmetic = kind(plan, usual_weight) if kind is Integer else kind(plan)
+    if kind is Integer:  # whose output matrices are rounded
+        for name, layer in (("O0", 0), ("O1", 1), ("path", 1)):
+            number[name] = arithmetic.rounded(number[name], layer)
+    with make(shard, arithmetic, **settings) as track:
 
         def sums(name, first, n):
-            told[name] = np.empty(K * message_size(Q, first, n))
-            track.fill_hidden(told[name], first, n)
+            told[name] = filled(arithmetic, K, 1, first, n, track.fill_hidden)
 
-        told["linear"] = np.empty((K + 1) * message_size(Q, 0, 1 + P))
-        track.fill_linear(told["linear"])
+        told["linear"] = filled(
+            arithmetic, K + 1, 0, 0, 1 + P, lambda into, *_: track.fill_linear(into)
+        )
         track.advance(number["O0"])
-        told["tally"] = track.tally()
+        told["tally"] = arithmetic.summation.read(track.tally())
         track.begin_first()
         n, more = (n_features_of(1, P, Q, width) for width in (FIRST, WIDE))
         track.widen(1, number["centres"], FIRST)
@@ -74,7 +93,8 @@ def walk(shard, **settings):
         track.widen(2, number["centres"], SECOND)
         n = n_features_of(2, P, Q, SECOND)
         sums("layer 2", 0, n)
-        told["validation"] = track.validation(list(number["path"]))
+        errors = track.validation(list(number["path"]))
+        told["validation"] = arithmetic.summation.read(errors).reshape(-1, 2)
         best = list(track.best())
         told["best"] = np.hstack([np.vstack([S, T]) for S, T, _ in best])
         return told
@@ -187,11 +207,46 @@ def test_chunks_of_any_size_kept_or_made_again_tell_the_same(
             np.testing.assert_allclose(told[name], values, rtol=1e-11, atol=1e-11)
 
 
+@pytest.mark.parametrize("exponent", [None, 1], ids=["whole weights", "any weights"])
+@pytest.mark.parametrize("chunk", [1, 7, 50, 1000])
+def test_chunks_of_any_size_tell_the_same_integers(exponent, chunk, monkeypatch):
+    shard = Shard(*samples(weighted=True))
+    usual = walk(shard, Integer, exponent)
+    monkeypatch.setattr(module, "CHUNK", chunk)
+    for keep in (True, False):
+        told = walk(shard, Integer, exponent, keep=keep)
+        for name in usual.keys() - {"tally"}:
+            assert told[name].tobytes() == usual[name].tobytes()
+        # A sample's mean score is no whole number, nor is its squared error, whose
+        # parts numpy may add up in another order if it is the only one.
+        np.testing.assert_allclose(told["tally"], usual["tally"], rtol=1e-15)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_integers_tell_what_real_numbers_do_but_for_their_rounding(weighted):
+    """Layer 0 has no units, and its inputs are rounded to 2^-16."""
+    X, T, weights = samples(weighted=weighted)
+    w = np.ones(X.shape[1]) if weights is None else weights
+    told = walk(Shard(X, T, weights), Integer)["linear"].reshape(K + 1, -1) * 2.0**-32
+    F = np.vstack([np.ones(X.shape[1]), (X - 0.5) / np.arange(1.0, P + 1)[:, None]])
+    folds = folds_of(X, 5, seed=2)
+    assert np.abs(F).max() < 32
+    for numbers, group in zip(
+        told, [folds == 0, folds == 1, folds == 2, folds > 2], strict=True
+    ):
+        mine = w * group
+        expected = np.triu(F * mine @ F.T).ravel(), (T * mine @ F.T).ravel()
+        # two factors of at most 32 and half a step each, for every sample
+        tolerance = 2 * 32 * 2.0**-17 * mine.sum()
+        np.testing.assert_allclose(numbers, np.concatenate(expected), atol=tolerance)
+
+
+@pytest.mark.parametrize("kind", [Dense, Integer])
 @pytest.mark.parametrize("keep", [True, False])
-def test_several_threads_tell_the_same_bits_as_one(keep, monkeypatch):
+def test_several_threads_tell_the_same_bits_as_one(keep, kind, monkeypatch):
     monkeypatch.setattr(module, "CHUNK", 16)
     shard = Shard(*samples(J=200, weighted=True))
-    one, several = (walk(shard, keep=keep, n_threads=n) for n in (1, 3))
+    one, several = (walk(shard, kind, keep=keep, n_threads=n) for n in (1, 3))
     for name, values in one.items():
         assert values.tobytes() == several[name].tobytes()
 
@@ -204,6 +259,12 @@ def test_a_weight_is_a_repetition_and_none_is_no_sample():
     repeated = walk(Shard(np.repeat(X, times, axis=1), np.repeat(T, times, axis=1)))
     for name in told.keys() - {"best"}:  # which has a column for each sample
         np.testing.assert_allclose(told[name], repeated[name], rtol=1e-10, atol=1e-10)
+    integers = walk(Shard(X, T, weights), Integer)
+    repeated = walk(
+        Shard(np.repeat(X, times, axis=1), np.repeat(T, times, axis=1)), Integer
+    )
+    for name in ("linear", "layer 1", "border", "layer 2", "validation"):
+        assert repeated[name].tobytes() == integers[name].tobytes()
 
 
 def test_a_wider_layer_has_the_units_of_the_narrower_one():

@@ -13,10 +13,13 @@ from dssfn.config import Plan
 from dssfn.ensemble import choices as rules
 from dssfn.ensemble import largest_found
 from dssfn.ensemble.calibrate import SLOPES
+from dssfn.ensemble.dense import Dense
 from dssfn.ensemble.folds import folds_of
+from dssfn.ensemble.integer import Integer
 from dssfn.ensemble.ridge import message_size
 from dssfn.ensemble.track import TALLY
 from dssfn.ensemble.units import n_features_of
+from dssfn.exact.limbs import N_LIMBS
 from dssfn.lockstep import Workers, drive
 from dssfn.shard import Shard
 from dssfn.simulator import simulate
@@ -24,6 +27,7 @@ from dssfn.topology import build_topology
 from dssfn.training import train_node
 from tests.support.ensembles import draw, plan_of, split
 from tests.support.strategies import seeds
+from tests.support.totals import all_sums
 
 
 def messages_of(shards, plan):
@@ -33,7 +37,8 @@ def messages_of(shards, plan):
     def answer(messages):
         values = [message.make() for message in messages]
         sent.extend((messages[0].layer, one) for one in values)
-        return [np.mean(values, axis=0)] * len(values)
+        combine = np.sum if messages[0].exact else np.mean
+        return [combine(values, axis=0)] * len(values)
 
     programs = [
         train_node(shard, plan, n_nodes=len(shards), node=m, on_progress=seen.append)
@@ -58,9 +63,13 @@ def by_layer(sent):
     return sizes
 
 
-def test_a_layer_sends_its_sums_and_errors_and_a_wider_one_its_new_rows(narrow):
+@pytest.mark.parametrize("units", ["integer", "dense"])
+def test_a_layer_sends_its_sums_and_errors_and_a_wider_one_its_new_rows(units, narrow):
     X, T, _ = draw(np.random.default_rng(0), J=120)
-    plan = plan_of(X, T, members=4, n_layers=2)
+    plan = plan_of(X, T, members=4, n_layers=2, units=units)
+    arithmetic = Integer(plan) if units == "integer" else Dense(plan)
+    size, per = arithmetic.size, arithmetic.summation.per_number
+    assert per == (N_LIMBS if units == "integer" else 1)
     sent, progress = messages_of([Shard(X, T)], plan)
     P, Q, K, tracks = 4, 3, 4, 2
     n_linear, n_pulls = (len(rules.rules_of(plan, 120).pulls(k)) for k in (0, 1))
@@ -69,24 +78,26 @@ def test_a_layer_sends_its_sums_and_errors_and_a_wider_one_its_new_rows(narrow):
     assert len(widths) > 2
     sizes = by_layer(sent)
     rows = P + Q
-    # The first has how many samples there are, up to the number of members.
-    assert sizes[-1] == [1 + rows + 1, 2 * rows, 2 * rows]
-    linear = (K + 1) * message_size(Q, 0, 1 + P)
-    assert sizes[0] == [linear + tracks * TALLY, tracks * n_linear * 2]
+    # The first has how many samples there are, up to the number of members. Exact ones
+    # need not be averaged once more, but have to agree on a usual weight.
+    last = per * 4 if units == "integer" else 2 * rows
+    assert sizes[-1] == [per * (1 + rows) + 1, per * 2 * rows, last]
+    linear = (K + 1) * size(0, 0, 1 + P)
+    assert sizes[0] == [linear + per * tracks * TALLY, per * tracks * n_linear * 2]
     n = [n_features_of(1, P, Q, width) for width in widths[1:]]
-    first = tracks * K * message_size(Q, 0, n[0]) + tracks * TALLY
-    expected = [first, tracks * n_pulls * 2]
+    first = tracks * K * size(1, 0, n[0]) + per * tracks * TALLY
+    expected = [first, per * tracks * n_pulls * 2]
     for old, new in pairwise(n):
         m = new - old
         border = m * old + m * (m + 1) // 2 + Q * m  # new by old, new by new, and C
-        assert message_size(Q, old, new) == border
-        expected += [K * border, n_pulls * 2]
+        assert size(1, old, new) == border
+        expected += [K * border, per * n_pulls * 2]
     assert sizes[1] == expected
     kept = n_features_of(2, P, Q, progress.stages[1]["O"].shape[2] - 1 - 2 * Q)
-    layer_2 = [K * message_size(Q, 0, kept) + TALLY, n_pulls * 2]
+    layer_2 = [K * size(1, 0, kept) + per * TALLY, per * n_pulls * 2]
     slopes, *scores = sizes[2][2:]
     assert sizes[2][:2] == layer_2
-    assert slopes == len(SLOPES) + TALLY
+    assert slopes == per * (len(SLOPES) + TALLY)
     assert len(scores) == 1  # how good the model is on validation samples
 
 
@@ -124,6 +135,7 @@ def test_the_account_of_traffic_is_what_was_sent(narrow):
             "width": st.sampled_from([1, 60]),
             "size": st.sampled_from(["auto", "ssfn"]),
             "folds": st.sampled_from(["rows", "nodes"]),
+            "units": st.sampled_from(["integer", "dense"]),
         }
     ),
 )
@@ -133,9 +145,10 @@ def test_no_letter_is_larger_than_the_largest(seed, P, Q, given_settings):
     elif given_settings["members"] == "auto":
         given_settings["n_layers"] = "auto"
     rng = np.random.default_rng(seed)
-    X, T, _ = draw(rng, P=P, Q=Q, J=40)
+    X, T, weights = draw(rng, P=P, Q=Q, J=40, weighted=True)
+    weights /= rng.integers(1, 3)  # whole numbers or not
     plan = plan_of(X, T, seed=seed, **given_settings)
-    sent, progress = messages_of(split(X, T, None, np.arange(40) % 2), plan)
+    sent, progress = messages_of(split(X, T, weights, np.arange(40) % 2), plan)
     largest = largest_found(plan, 2)
     assert max(numbers.size for _, numbers in sent) <= largest
     # nodes compare the lowest and the highest of all numbers of the model
@@ -160,7 +173,7 @@ def test_no_model_by_ssfns_rule_is_larger_than_the_largest_letter(width):
 
 def windows(numbers, size=8):
     """All runs of bytes as long as a number, at whatever place."""
-    content = np.ascontiguousarray(numbers, dtype="<f8").tobytes()
+    content = np.ascontiguousarray(numbers).tobytes()
     return {content[k : k + size] for k in range(len(content) - size + 1)}
 
 
@@ -189,6 +202,7 @@ def in_company(Q):
     "given_settings",
     [
         {"members": 5},
+        {"members": 5, "units": "dense"},
         {"members": 3, "standardize": False},
         {"folds": "nodes"},
         {"size": "ssfn", "width": 50, "n_layers": 2},
@@ -207,7 +221,9 @@ def test_no_number_of_a_sample_in_company_appears_in_a_message(Q, given_settings
     for _, numbers in sent:
         assert not planted & windows(numbers)
         # nor nearly so, whatever rounding has done to it
-        found = np.sort(numbers.ravel())
+        found = np.sort(all_sums(numbers))
+        if not len(found):
+            continue
         place = np.searchsorted(found, values).clip(1, len(found) - 1)
         near = np.minimum(abs(found[place] - values), abs(found[place - 1] - values))
         assert (near > 1e-13 * abs(values)).all()

@@ -12,6 +12,7 @@ from dssfn.driver import drive
 from dssfn.ensemble import largest_found, scores_of
 from dssfn.ensemble.validation import BY_NODE, SUMS
 from dssfn.errors import PlanError
+from dssfn.exact.limbs import N_LIMBS
 from dssfn.hosting import Book
 from dssfn.lockstep import Workers
 from dssfn.planning import settle
@@ -21,6 +22,7 @@ from dssfn.shard import one_hot
 from dssfn.simulator import run_programs
 from dssfn.training import train_node
 from dssfn.transports import memory_network
+from tests.support.totals import all_sums
 from tests.support.trainings import ALONE
 
 SMALL = {"n_layers": 2, "width": 20, "members": 5}
@@ -68,10 +70,11 @@ def by_hand(network, shards):
     return tallies
 
 
-def assert_equal_scores(found, expected, names):
+def assert_equal_scores(found, expected, names, tolerance=1e-9):
     for name in names:
         # The training's own scores and the model's differ by rounding.
-        assert getattr(found, name) == pytest.approx(getattr(expected, name), abs=1e-9)
+        said = pytest.approx(getattr(expected, name), abs=tolerance)
+        assert getattr(found, name) == said
 
 
 FIGURES = ("n", "accuracy", "balanced_accuracy", "log_loss", "calibration_error")
@@ -137,20 +140,25 @@ def test_a_weight_counts_as_so_many_samples():
     assert_equal_scores(weighted.scores.total, repeated.scores.total, FIGURES)
 
 
-def test_scores_of_a_regression_are_in_the_units_of_its_targets():
+@pytest.mark.parametrize("units", ["integer", "dense"])
+def test_scores_of_a_regression_are_in_the_units_of_its_targets(units):
     X, _ = samples()
     noise = np.random.default_rng(5).normal(size=150)
     T = np.stack([1000 + 50 * (X[0] + 0.1 * noise), -3 + X[1] ** 2])
-    plan = Plan(n_features=4, targets=("a", "b"), **SMALL, publish_scores=True)
+    settings = SMALL | {"publish_scores": True, "units": units}
+    plan = Plan(n_features=4, targets=("a", "b"), **settings)
     shards = shards_of(X, T, 4)
     simulation = simulate(shards, plan, build_topology("path", 4))
     tallies = by_hand(simulation.networks[0], shards)
     expected = tallies[0].measure.scores(sum(tally.sums for tally in tallies))
     assert simulation.scores.total.r2 > 0.7
     assert simulation.scores.total.rmse > 2  # half of 50 times the noise
-    assert_equal_scores(simulation.scores.total, expected, ("n", "r2", "mae", "rmse"))
+    # Integers have targets that are rounded to 2^-16 of a deviation, which is 50.
+    tolerance = 50 * 2.0**-16 if units == "integer" else 1e-9
+    figures = ("n", "r2", "mae", "rmse"), tolerance
+    assert_equal_scores(simulation.scores.total, expected, *figures)
     for one, tally in zip(simulation.scores.by_node, tallies, strict=True):
-        assert_equal_scores(one, tally.scores(), ("n", "r2", "mae", "rmse"))
+        assert_equal_scores(one, tally.scores(), *figures)
 
 
 def test_many_classes_send_right_answers_instead_of_a_matrix():
@@ -192,7 +200,7 @@ def test_a_message_has_a_row_per_node_only_if_the_plan_publishes_them(
 ):
     sizes = messages_of(monkeypatch, publish_scores=publish_scores)
     rows = 4 * (1 + 2 * 5) if publish_scores else 0
-    assert sizes[-1] == 9 + 1 + 45 + rows
+    assert sizes[-1] == N_LIMBS * (9 + 1 + 45 + rows)
     plan = plan_of(publish_scores=publish_scores)
     assert max(sizes) <= largest_found(plan, 4)
 
@@ -235,7 +243,7 @@ def test_no_letter_passes_on_what_a_neighbour_scored_unless_it_is_published(
     kept, network = letters_of(shards, plan_of(publish_scores=publish_scores))
     own = validated(network, shards[0], 0)
     figures = (own.accuracy, own.balanced_accuracy, own.auc, own.log_loss)
-    passed_on = np.concatenate([one.ravel() for one in kept[1, 2]])
+    passed_on = np.concatenate([all_sums(one) for one in kept[1, 2]])
     assert passed_on.size > 1000
     for figure in figures:
         # The training's own scores and the model's differ by rounding.
@@ -243,7 +251,7 @@ def test_no_letter_passes_on_what_a_neighbour_scored_unless_it_is_published(
         assert is_there == publish_scores
     values = set(X.ravel().tolist())
     for letters in kept.values():
-        assert not any(values & set(one.ravel().tolist()) for one in letters)
+        assert not any(values & set(all_sums(one).tolist()) for one in letters)
 
 
 def test_a_federation_of_many_small_models_can_send_its_scores():

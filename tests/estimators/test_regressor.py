@@ -187,8 +187,11 @@ def test_a_history_of_numbers_knows_errors_but_no_accuracy(waves):
     errors = [record.train_error_db for record in model.history_]
     last = errors[model.n_layers_]
     truth, predicted = np.column_stack([y, -y]), model.predict(X)
-    # Of targets with a variance of one, the error in dB is that of 1 - R2.
-    assert last == pytest.approx(10 * np.log10(1 - r2_score(truth, predicted)))
+    # Of targets with a variance of one, the error in dB is that of 1 - R2. Targets are
+    # rounded to 2^-16 in a training: a five-thousandth of such an error, at random.
+    said = 10 * np.log10(1 - r2_score(truth, predicted))
+    assert said > -30
+    assert last == pytest.approx(said, abs=1e-3)
 
 
 @pytest.mark.parametrize("settings", [FIXED, FOUND], ids=["fixed", "found"])

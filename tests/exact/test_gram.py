@@ -117,6 +117,17 @@ def test_merged_sums_are_those_of_all_samples(seed, layout, c, at):
     assert_right(message_of(one, layout), layout, *samples)
 
 
+@given(seeds, layouts, st.integers(1, 9), st.integers(2, 40))
+def test_sums_that_are_merged_several_times_count_so_often(seed, layout, c, times):
+    rng = np.random.default_rng(seed)
+    n_units = layout.n - layout.n_wide
+    samples = draw(rng, layout.n_outputs, layout.n_wide, n_units, c, extreme=True)
+    sums = sums_of(layout, *samples)
+    sums.merge(sums_of(layout, *samples), times - 1)
+    often = [np.tile(A, times) for A in samples]
+    assert_right(message_of(sums, layout), layout, *often)
+
+
 def test_a_sum_of_more_bits_than_a_float_has_is_rounded_once():
     """Sums of squares of 2^21 pass 2^53 after 2^11 samples, and are odd here."""
     layout = Layout(1, 2, 0, 2)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from dssfn.errors import DataError
 from dssfn.exact import limbs
 from dssfn.exact.limbs import LARGEST, LOWEST, N_LIMBS, ExactTally, add_exactly, rounded
 
@@ -95,3 +96,22 @@ def test_as_many_of_the_largest_digits_as_are_added_at_once_are_not_rounded(sign
     total = int((limbs.MOST_AT_ONCE - 1) * largest) + sign
     assert int(limbs_of(values)[-LOWEST // limbs.BITS]) == total
     assert float(rounded(limbs_of(values))) == total
+
+
+@given(st.lists(st.tuples(usual | whole, st.integers(0, 2**26 - 1)), max_size=30))
+def test_a_whole_weight_counts_a_number_so_often(pairs):
+    values = np.array([[x for x, _ in pairs]])
+    tally = ExactTally(1)
+    tally.add(values, np.array([w for _, w in pairs], dtype=float))
+    kept = [Fraction(x) * w if abs(x) > 1e-50 else Fraction(0) for x, w in pairs]
+    found = float(ExactTally.read(tally.numbers())[0])
+    # what is cut off of numbers that small is below the last place
+    assert found == pytest.approx(float(sum(kept, Fraction(0))), rel=0, abs=1e-40)
+    if all(abs(x) > 1e-50 or x == 0 for x, _ in pairs):
+        assert found == float(sum(kept, Fraction(0)))
+
+
+@pytest.mark.parametrize("value", [LARGEST, -LARGEST, np.inf, np.nan])
+def test_numbers_that_are_too_large_are_refused(value):
+    with pytest.raises(DataError, match=r"below 2\^280.*dense"):
+        limbs_of([1.0, value])

@@ -82,9 +82,10 @@ def stages_of(shards, plan, topology, start=None, **settings):
 def tensors(model):
     """All arrays of an ensemble."""
     moments = [*model.means, *model.deviations]
-    scales = [model.shift, model.scale, model.target_shift, model.target_scale]
+    inputs = [model.shift, model.scale, model.factors]
+    targets = [model.target_shift, model.target_scale]
     slope = np.array([model.slope])
-    return [*model.outputs, model.centres, *moments, *scales, slope]
+    return [*model.outputs, model.centres, *moments, *inputs, *targets, slope]
 
 
 def same_bits(one, other):

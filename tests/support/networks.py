@@ -34,6 +34,7 @@ def ensemble(seed=0, *, P=2, K=2, widths=(3, 4), **settings):
         deviations=tuple(rng.uniform(0.5, 2, (K, n)) for n in between),
         shift=rng.normal(size=P),
         scale=rng.uniform(0.5, 2, P),
+        factors=rng.uniform(0.5, 2, P),
         target_shift=rng.normal(size=Q),
         target_scale=rng.uniform(0.5, 2, Q),
         slope=2.5,

@@ -49,7 +49,7 @@ class Basis:
         What the weights of each class's samples are multiplied by.
     usual_weight : int, optional
         With integer units a usual weight of a sample, those of classes included, as a
-        power of two; None if no sample has a weight.
+        power of two; None if all are whole numbers.
     """
 
     weight: float

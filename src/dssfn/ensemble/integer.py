@@ -84,7 +84,7 @@ class Integer:
     plan : Plan
         What all nodes agreed on.
     usual_weight : int, optional
-        A usual weight of a sample, as a power of two; None if none has a weight.
+        A usual weight of a sample, as a power of two; None if all are whole numbers.
     """
 
     plan: Plan

@@ -206,10 +206,10 @@ class ExactSums:
             self._by_wide += doubles @ W.T
             self._C += D @ doubles.T
 
-    def merge(self, other: ExactSums) -> None:
-        """Add the samples of other sums."""
+    def merge(self, other: ExactSums, times: int = 1) -> None:
+        """Add the samples of other sums, so many times."""
         for mine, theirs in zip(self._arrays(), other._arrays(), strict=True):
-            mine += theirs
+            mine += times * theirs
 
     def _arrays(self) -> Iterator[Numbers]:
         yield from self._words

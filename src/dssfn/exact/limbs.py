@@ -11,12 +11,14 @@ from __future__ import annotations
 import numpy as np
 
 from dssfn._typing import Array, Integers
+from dssfn.errors import DataError
 
 BITS = 28
 LOWEST = -280  # exponent of the last place
 N_LIMBS = 2 * -LOWEST // BITS
 LARGEST = 2.0**-LOWEST
 MOST_AT_ONCE = 2**20  # digits that float64 adds up without rounding
+HALVING = 2.0**27 + 1  # cuts a number into halves, whose products by 2^26 are exact
 
 
 def add_exactly(values: Array, limbs: Integers) -> None:
@@ -32,6 +34,12 @@ def add_exactly(values: Array, limbs: Integers) -> None:
     for start in range(0, values.shape[-1], MOST_AT_ONCE):
         left = values[..., start : start + MOST_AT_ONCE]
         largest = float(np.abs(left).max(initial=0.0))
+        if not largest < LARGEST:
+            raise DataError(
+                "Numbers, times the weights of their samples, must be below 2^280, "
+                f"about 2e84, so that their sums are exact, got {largest:g}. Give "
+                'smaller ones, or use `units = "dense"`.'
+            )
         while largest > 0:
             place = (int(np.frexp(largest)[1]) - 1 - LOWEST) // BITS
             if place < 0:
@@ -77,9 +85,18 @@ class ExactTally:
     def __init__(self, n: int) -> None:
         self._limbs = np.zeros((n, N_LIMBS), dtype=np.int64)
 
-    def add(self, values: Array) -> None:
-        """Add the numbers of some samples, (n, c)."""
-        add_exactly(values, self._limbs)
+    def add(self, values: Array, weights: Array | None = None) -> None:
+        """Add the numbers of some samples, (n, c), times the weights of these, (c,).
+
+        A weight that is a whole number counts the sample so often, exactly.
+        """
+        if weights is None:
+            add_exactly(values, self._limbs)
+            return
+        shifted = values * HALVING
+        high = shifted - (shifted - values)  # Veltkamp: the upper half of the bits
+        for half in (high, values - high):
+            add_exactly(half * weights, self._limbs)
 
     def numbers(self) -> Integers:
         """Return the sums as a message of n * N_LIMBS integers."""

@@ -1,8 +1,9 @@
 """Exact sums over samples, which may have weights.
 
-Without weights, features are added up as they are. With weights, they are multiplied by
-the roots of these first and rounded to wide numbers, all of them: so every sample is
-rounded by itself, and the sums are exact again.
+A weight that is a whole number counts a sample so often, exactly. If some sample of
+some node has another weight, all features are multiplied by the roots of the weights
+first and rounded to wide numbers: so every sample is rounded by itself, and the sums
+are exact again.
 """
 
 from __future__ import annotations
@@ -75,13 +76,14 @@ class SampleSums:
     layout : Layout
         Which sums.
     usual_weight : int, optional
-        A usual weight of a sample, as a power of two; None if no sample of any node has
-        a weight.
+        A usual weight of a sample, as a power of two; None if all weights of all nodes
+        are whole numbers.
     """
 
     def __init__(self, layout: Layout, usual_weight: int | None) -> None:
-        self._sums = ExactSums(layout)
-        self._usual_weight = usual_weight
+        self._layout, self._usual_weight = layout, usual_weight
+        # Sums of the samples whose weights, whole numbers, hold a power of two.
+        self._by_bit: dict[int, ExactSums] = {0: ExactSums(layout)}
         self._n_samples = 0
 
     def add(self, W: Array, U: Bytes, D: Array, weights: Array | None) -> None:
@@ -93,17 +95,34 @@ class SampleSums:
             D, wide = (whole(A * (roots * ROOT_OF_WIDE), WIDE) for A in (D, W))
             units = whole(U * (roots * ROOT_OF_UNIT), WIDE)
             W, U = np.vstack([wide, units]), no_units(len(roots))
-        self._sums.add(W, U, D)
+        if self._usual_weight is not None or weights is None:
+            self._by_bit[0].add(W, U, D)
+            return
+        counts = weights.astype(np.int64)
+        for bit in range(int(counts.max(initial=0)).bit_length()):
+            rows = np.flatnonzero((counts >> bit) & 1)
+            self._of(bit).add(W[:, rows], U[:, rows], D[:, rows])
+
+    def _of(self, bit: int) -> ExactSums:
+        if bit not in self._by_bit:
+            self._by_bit[bit] = ExactSums(self._layout)
+        return self._by_bit[bit]
 
     def merge(self, other: SampleSums) -> None:
         """Add the samples of other sums."""
         self._n_samples += other._n_samples
         check_node_samples(self._n_samples)
-        self._sums.merge(other._sums)
+        for bit, sums in other._by_bit.items():
+            self._of(bit).merge(sums)
 
     def write(self, into: Integers) -> None:
-        """Write the sums as a message carries them."""
-        self._sums.write(into)
+        """Write the sums as a message carries them; nothing can be added then."""
+        total = self._by_bit[0]
+        for bit, sums in self._by_bit.items():
+            if bit:
+                total.merge(sums, 1 << bit)
+        self._by_bit = {0: total}
+        total.write(into)
 
     def _roots(self, weights: Array | None, c: int) -> Array:
         """Return the roots of the samples' weights, in units of a usual one."""
