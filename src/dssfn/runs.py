@@ -223,13 +223,16 @@ def from_files(
     )
 
 
-def train(run: Run, on_layer: OnLayer | None = None) -> Simulation:
+def train(
+    run: Run, on_layer: OnLayer | None = None, *, apart: bool = False
+) -> Simulation:
     """Train over the graph of a run, with all nodes in this process."""
     return simulate(
         run.shards,
         run.plan,
         run.topology,
         memory=run.memory,
+        apart=apart,
         on_layer=on_layer,
     )
 
@@ -251,7 +254,8 @@ def execute(run: Run, *, check_equivalence: bool, on_layer: OnLayer | None) -> O
             '`folds`: "nodes" leaves whole nodes out, and one machine has none, so '
             'there is nothing to compare with. Do not ask for it, or take "rows".'
         )
-    simulation = _with_every_row(run, train(run, on_layer))
+    # To compare anything, every node must have been run by itself.
+    simulation = _with_every_row(run, train(run, on_layer, apart=check_equivalence))
     tested = predict_test(simulation.networks[0], run.test)
     equivalence = Equivalence(node_spread=simulation.node_spread)
     if check_equivalence:

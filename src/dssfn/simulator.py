@@ -36,6 +36,7 @@ def simulate(
     topology: Topology,
     *,
     memory: float | str | None = None,
+    apart: bool = False,
     on_layer: Callable[[LayerRecord, Traffic], None] | None = None,
     on_average: Callable[[Message, Any], None] | None = None,
 ) -> Simulation:
@@ -52,6 +53,9 @@ def simulate(
     memory : int or str, optional
         Bytes that all nodes together may use, or a size such as "2GB". Features that
         do not fit are kept in temporary files.
+    apart : bool
+        Run every node by itself, also where all of them could be run as one with the
+        same result.
     on_layer : callable, optional
         Called with every finished layer and its traffic.
     on_average : callable, optional
@@ -80,7 +84,7 @@ def simulate(
     start = time.perf_counter()
     plan, averaging = settle(plan, topology)
     book = Book(on_layer)
-    hosted = _hosted(shards, plan)
+    hosted = shards if apart else _hosted(shards, plan)
     with Workers(len(hosted)) as workers:
         programs = start_programs(
             hosted,
