@@ -8,16 +8,19 @@ computed once; R_{l+1} follows from (seed, l + 1), so it is never sent and never
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from dssfn._typing import Array
 from dssfn.calibration import probabilities
 from dssfn.config import Plan
+from dssfn.cores import n_cores
 from dssfn.errors import DataError
 from dssfn.exact.bounds import places
 from dssfn.exact.structured import random_signs
@@ -197,10 +200,12 @@ class Network:
         """Return the predicted targets (Q, J) of the samples in X (P, J)."""
         self.check_samples(X)
         scores: Array = np.empty((self.plan.n_outputs, X.shape[1]))
-        for start in range(0, X.shape[1], CHUNK):
-            columns = slice(start, start + CHUNK)
+
+        def predict(columns: slice) -> None:
             for last in self.staged_scores(X[:, columns]):
                 scores[:, columns] = last
+
+        in_chunks(X.shape[1], predict)
         return scores
 
     def probabilities(self, scores: Array) -> Array:
@@ -229,6 +234,22 @@ class Network:
     def check_samples(self, X: Array) -> None:
         """Refuse a wrong number of features, NaN, and values whose squares overflow."""
         check_columns(X, self.scale)
+
+
+def in_chunks(n_samples: int, work: Callable[[slice], None]) -> None:
+    """Do some work for all samples, chunk by chunk; every core takes one at a time."""
+    chunks = [slice(start, start + CHUNK) for start in range(0, n_samples, CHUNK)]
+    n_threads = min(len(chunks), n_cores())
+    if n_threads < 2:
+        for columns in chunks:
+            work(columns)
+        return
+    with (
+        threadpool_limits(1, user_api="blas"),
+        ThreadPoolExecutor(n_threads) as pool,
+    ):
+        for _ in pool.map(work, chunks):
+            pass
 
 
 def check_columns(X: Array, scale: Array) -> None:

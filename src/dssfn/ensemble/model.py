@@ -20,7 +20,7 @@ from dssfn.ensemble.dense import Dense
 from dssfn.ensemble.folds import fold_rule
 from dssfn.ensemble.integer import Integer
 from dssfn.ensemble.units import CONSTANT, scaled_inputs, unit_inputs
-from dssfn.network import CHUNK, check_columns
+from dssfn.network import CHUNK, check_columns, in_chunks
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +79,13 @@ class Ensemble:
         self.check_samples(X)
         Q, J = len(self.target_shift), X.shape[1]
         scores: Array = np.empty((self.n_members, Q, J))
-        for start in range(0, J, CHUNK):
-            columns = slice(start, start + CHUNK)
+
+        def predict(columns: slice) -> None:
             for member in range(self.n_members):
                 for last in self._staged(X[:, columns], member):
                     scores[member, :, columns] = last
+
+        in_chunks(J, predict)
         return scores
 
     def validation_scores(self, X: Array, *, node: NodeId = 0) -> Array:
