@@ -148,13 +148,12 @@ def test_exact_moments_take_whole_weights_as_repetitions_to_the_last_bit(seed, J
     assert bits_of(weighted) == bits_of(repeated)
 
 
-@pytest.mark.parametrize("value", [0.0, 0.1, -3.3, 1e9, 1e-9, 1e38, 1e-300])
+@pytest.mark.parametrize("value", [0.0, 0.1, -3.3, 1e9, 1e-9, 1e38, 1e-38, -1e-60])
 def test_what_is_constant_is_known_to_be_by_exact_moments(value):
     (moments,) = agreed_exactly([(np.full((1, 30), value), None)])
     assert moments.constant.all()
     np.testing.assert_array_equal(moments.scale, 1.0)
-    # below 2^-280 nothing is left of a number
-    assert moments.shift[0] == (value if abs(value) > 1e-80 else 0.0)
+    assert moments.shift[0] == value
 
 
 def test_exact_moments_refuse_what_they_cannot_add_up():
@@ -162,3 +161,19 @@ def test_exact_moments_refuse_what_they_cannot_add_up():
         agreed_exactly([(np.array([[1.0, 2.0], [3.0, -(2.0**127)]]), None)])
     with pytest.raises(DataError, match="sample_weight"):
         agreed_exactly([(np.ones((1, 2)), np.zeros(2))])
+
+
+@pytest.mark.parametrize("scale", [1e-36, 1e-50, 1e-150, 1e-300])
+def test_exact_moments_refuse_what_varies_too_little(scale):
+    X = np.random.default_rng(0).normal(size=(3, 40))
+    X[1] *= scale
+    with pytest.raises(DataError, match="Column 2: numbers must vary by more"):
+        agreed_exactly(parts_of(X, None, np.arange(40) % 3))
+    X[1, 7] = 1.0  # one usual number is enough
+    X[2] = 0.0
+    (moments,) = agreed_exactly([(X, None)])
+    assert moments.constant.tolist() == [False, False, True]
+    # and a sample without weight is none
+    X[1] = np.where(np.arange(40) == 7, scale, 0.0)
+    (moments,) = agreed_exactly([(X, (np.arange(40) != 7).astype(float))])
+    assert moments.constant.tolist() == [False, True, True]

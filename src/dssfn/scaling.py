@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dssfn._typing import Array
+from dssfn._typing import Array, Integers
 from dssfn.errors import DataError
 from dssfn.exact.bounds import MOST_NODE_SAMPLES, check_samples
 from dssfn.exact.limbs import ExactTally
@@ -22,7 +22,7 @@ NO_WEIGHT = (
     "nodes."
 )
 
-LARGEST = 2.0**127  # squares of it still have their digits
+LARGEST, SMALLEST = 2.0**127, 2.0**-118  # squares of them still have their digits
 
 Weighted: TypeAlias = tuple[Array, Array | None]  # features (P, c) and weights (c,)
 
@@ -87,7 +87,6 @@ def agree_exact_scaling(
     """Agree on mean and standard deviation of n features, exactly.
 
     No bit of them depends on who holds which sample; the weight is that of all nodes.
-    The first pass takes numbers in single precision, which is enough for a rough mean.
 
     Parameters
     ----------
@@ -99,19 +98,35 @@ def agree_exact_scaling(
     first = ExactTally(1 + n)
     for X, weights in rows():
         _check(X)
-        rounded = X.astype(np.float32)
-        first.add(np.vstack([np.ones(X.shape[1]), rounded]), weights)
+        first.add(np.vstack([np.ones(X.shape[1]), X]), weights)
     weight, *sums = ExactTally.read((yield Message.of(first.numbers())))
     if not weight > 0:
         raise DataError(NO_WEIGHT)
     rough: Array = np.array(sums) / weight
     second = ExactTally(2 * n)
+    apart = np.zeros(n, dtype=np.int64)  # samples that are not at the mean
     for X, weights in rows():
         D = X - rough[:, None]
         second.add(np.vstack([D, D**2]), weights)
-    reply = yield Message.of(second.numbers())
-    rest, squares = np.split(ExactTally.read(reply) / weight, 2)
-    return _moments_of(float(weight), rough, rest, squares)
+        apart += np.count_nonzero(D if weights is None else D * (weights > 0), axis=1)
+    reply = yield Message.of(np.concatenate([second.numbers(), apart]))
+    rest, squares = np.split(ExactTally.read(reply[:-n]) / weight, 2)
+    found = _moments_of(float(weight), rough, rest, squares)
+    _check_deviations(found, squares, reply[-n:])
+    return found
+
+
+def _check_deviations(found: Moments, squares: Array, apart: Integers) -> None:
+    """Refuse features that vary by so little that no digit of their squares is left."""
+    is_lost = (apart > 0) & (squares < SMALLEST**2)
+    is_lost &= SUMMATION_ERROR * np.abs(found.shift) < SMALLEST
+    if is_lost.any():
+        raise DataError(
+            f"Column {int(np.flatnonzero(is_lost)[0]) + 1}: numbers must vary by more "
+            "than 2^-118, about 3e-36, so that sums of their squares are exact, or not "
+            "at all; these vary by less. Give the column in another unit, or use "
+            '`units = "dense"`.'
+        )
 
 
 def agree_usual_weight(chunks: Iterable[Rows]) -> Program[int | None]:

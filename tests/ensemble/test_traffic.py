@@ -80,8 +80,10 @@ def test_a_layer_sends_its_sums_and_errors_and_a_wider_one_its_new_rows(units, n
     rows = P + Q
     # The first has how many samples there are, up to the number of members. Exact ones
     # need not be averaged once more, but have to agree on a usual weight.
+    # They also count the samples that are not at the mean.
     last = per * 4 if units == "integer" else 2 * rows
-    assert sizes[-1] == [per * (1 + rows) + 1, per * 2 * rows, last]
+    second = per * 2 * rows + (rows if units == "integer" else 0)
+    assert sizes[-1] == [per * (1 + rows) + 1, second, last]
     linear = (K + 1) * size(0, 0, 1 + P)
     assert sizes[0] == [linear + per * tracks * TALLY, per * tracks * n_linear * 2]
     n = [n_features_of(1, P, Q, width) for width in widths[1:]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 
 from dssfn._typing import Array
@@ -21,7 +23,9 @@ def slope_losses(S: Array, T: Array, weights: Array | None) -> Array:
     behind = highest - (S * T).sum(axis=0)  # the right class, behind the first one
     losses = []
     for slope in SLOPES:
-        loss = np.log(np.exp(slope * (S - highest)).sum(axis=0)) + slope * behind
+        # numpy's own sum of one sample's powers takes another order than that of many.
+        powers = reduce(np.add, np.exp(slope * (S - highest)))
+        loss = np.log(powers) + slope * behind
         losses.append(loss if weights is None else loss * weights)
     return np.stack(losses)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import reduce
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -389,10 +390,12 @@ def _tally(chunk: _Chunk) -> Array:
     """Return the numbers of every sample that `Track.tally` adds up, (6, c)."""
     S = np.mean(chunk.scores, axis=0)
     T, weights = chunk.T, chunk.weights
-    cost, correct = _judged(S, T, weights, chunk.counted)
     ones = np.ones(T.shape[1])
+    w = ones if weights is None else weights
     n = ones if chunk.counted is None else chunk.counted
-    squares = (T**2).sum(axis=0) * (ones if weights is None else weights)
+    # numpy's own sum of one sample's squares takes another order than that of many.
+    cost, squares = (reduce(np.add, D**2) * w for D in (T - S, T))
+    correct = _is_right(S, T) * n
     left_out = chunk.folds < len(chunk.scores)
     return np.stack([cost, squares, correct, n, squares * left_out, n * left_out])
 
