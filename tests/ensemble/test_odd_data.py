@@ -74,7 +74,7 @@ def _train(name, **settings):
     units = "dense" if name.startswith(DENSE) else "auto"
     plan = plan_of(inputs, targets, **{"n_layers": "auto", "units": units, **settings})
     shards = split(inputs, targets, None, owner)
-    return simulate(shards, plan, build_topology("complete", len(shards)))
+    return simulate(shards, plan, build_topology("complete", len(shards)), apart=True)
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,9 @@ def test_little_memory_gives_the_same_choices(memory):
     shards = split(inputs, targets, weights, np.arange(150) % 3)
     plan = plan_of(inputs, targets, n_layers="auto", width=20)
     ring = build_topology("circular", 3)
-    usual, tight = (simulate(shards, plan, ring, memory=m) for m in (None, memory))
+    usual, tight = (
+        simulate(shards, plan, ring, memory=m, apart=True) for m in (None, memory)
+    )
     assert choices(tight) == choices(usual)
     one, other = (s.networks[0].scores(inputs) for s in (usual, tight))
     np.testing.assert_allclose(other, one, rtol=1e-9, atol=1e-9)

@@ -98,7 +98,7 @@ def test_a_split_training_is_the_centralised_one(seed, size, plan, M, kind):
     shards = split(X, T, weights, rng.integers(M, size=X.shape[1]))
     graph = build_topology(kind, len(shards))
     together = simulate([Shard(X, T, weights)], plan, ALONE)
-    apart = simulate(shards, plan, graph)
+    apart = simulate(shards, plan, graph, apart=True)
     assert choices(apart) == choices(together)
     fresh = np.hstack([X, rng.normal(size=(len(X), 9))])
     one, many = (s.networks[0].member_scores(fresh) for s in (together, apart))
@@ -119,7 +119,7 @@ def test_few_different_samples_validate_alike_however_they_are_split(
     plan = plan_of(X, T, seed=seed, **plan)
     shards = split(X, T, weights, rng.integers(M, size=X.shape[1]))
     together = simulate([Shard(X, T, weights)], plan, ALONE)
-    apart = simulate(shards, plan, build_topology("path", len(shards)))
+    apart = simulate(shards, plan, build_topology("path", len(shards)), apart=True)
     assume(together.history[0].unvalidated < plan.members)
     lowest = [min(errors(s)) for s in (together, apart)]
     if max(lowest) > -100:  # not zero but for rounding
@@ -236,7 +236,7 @@ def test_the_number_of_members_does_not_depend_on_the_number_of_nodes():
     together = simulate([Shard(X, T)], plan, ALONE)
     # 19 * (1000 / 19) < 1000 in floating point
     shards = split(X, T, None, np.arange(1000) % 19)
-    apart = simulate(shards, plan, build_topology("star", 19))
+    apart = simulate(shards, plan, build_topology("star", 19), apart=True)
     assert choices(apart) == choices(together)
 
 
@@ -351,7 +351,7 @@ def test_ssfns_rule_finds_the_same_sizes_however_samples_are_split(kind):
     together = simulate([Shard(X, T, weights)], plan, ALONE)
     for M, graph in ((2, "path"), (5, "circular"), (6, "star")):
         shards = split(X, T, weights, rng.integers(M, size=300))
-        apart = simulate(shards, plan, build_topology(graph, M))
+        apart = simulate(shards, plan, build_topology(graph, M), apart=True)
         assert choices(apart) == choices(together)
         one, many = (s.networks[0].scores(X) for s in (together, apart))
         np.testing.assert_allclose(many, one, atol=1e-6 * np.abs(one).max())

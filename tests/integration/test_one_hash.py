@@ -150,7 +150,7 @@ def test_every_split_and_graph_writes_the_file_of_one_place(
 ):
     *_, plan = problem(data, kind)
     shards = shards_of(data, kind, n_nodes, how)
-    found = simulate(shards, plan, build_topology(graph, n_nodes))
+    found = simulate(shards, plan, build_topology(graph, n_nodes), apart=True)
     files = {digest(model, tmp_path) for model in found.networks[:: n_nodes - 1 or 1]}
     assert files == {alone(data, kind)}
 
@@ -194,7 +194,7 @@ def test_chunks_of_every_size_write_the_file_of_one_place(
     *_, plan = problem(data, kind)
     shards = shards_of(data, kind, n_nodes, "iid")
     graph = build_topology("complete", n_nodes)
-    found = simulate(shards, plan, graph, memory=memory)
+    found = simulate(shards, plan, graph, memory=memory, apart=True)
     assert digest(found.networks[0], tmp_path) == expected
 
 
