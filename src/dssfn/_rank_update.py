@@ -9,6 +9,7 @@ address of the routine itself, which ctypes calls without the lock.
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -61,9 +62,20 @@ def add_gram(upper: Array, Y: Array | NDArray[np.float32]) -> None:
     if Y.dtype == np.float64:
         _syrk(Y, 1.0, upper)
     else:
-        products = np.zeros((n, n), Y.dtype, order="F")
+        products = _scratch(n)
         _syrk(Y, 0.0, products)
         np.add(upper, products, out=upper)
+
+
+_kept = threading.local()
+
+
+def _scratch(n: int) -> NDArray[np.float32]:
+    """Return this thread's matrix for products; below the diagonal it is zero."""
+    products: NDArray[np.float32] | None = getattr(_kept, "products", None)
+    if products is None or len(products) != n:
+        _kept.products = products = np.zeros((n, n), np.float32, order="F")
+    return products
 
 
 def _syrk(Y: NDArray[Any], kept: float, upper: NDArray[Any]) -> None:

@@ -22,6 +22,7 @@ from dssfn.exact.blas_check import check_blas
 from dssfn.exact.bounds import CHUNK, WORD
 from dssfn.exact.structured import Bytes
 
+BLOCK = 128  # units that are made float64 at once, so that they stay in the cache
 WORD_BITS = WORD.bit_length() - 1
 
 
@@ -202,9 +203,12 @@ class ExactSums:
             add_gram(self._units, new_units)
             if layout.old_units:
                 self._by_units += new_units @ singles[: layout.old_units].T
-            doubles = new_units.astype(np.float64)
-            self._by_wide += doubles @ W.T
-            self._C += D @ doubles.T
+            both = np.vstack([W, D])
+            for start in range(0, len(new_units), BLOCK):
+                rows = slice(start, start + BLOCK)
+                products = new_units[rows].astype(np.float64) @ both.T
+                self._by_wide[rows] += products[:, : len(W)]
+                self._C[:, rows] += products[:, len(W) :].T
 
     def merge(self, other: ExactSums, times: int = 1) -> None:
         """Add the samples of other sums, so many times."""

@@ -8,6 +8,8 @@ it is rounded to a float, once.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from dssfn._typing import Array, Integers
@@ -17,6 +19,7 @@ BITS = 28
 LOWEST = -280  # exponent of the last place
 N_LIMBS = 2 * -LOWEST // BITS
 LARGEST = 2.0**-LOWEST
+IN_CACHE = 2**16  # numbers to work on at once, so that they stay in the cache
 MOST_AT_ONCE = 2**20  # digits that float64 adds up without rounding
 HALVING = 2.0**27 + 1  # cuts a number into halves, whose products by 2^26 are exact
 
@@ -28,27 +31,37 @@ def add_exactly(values: Array, limbs: Integers) -> None:
     ----------
     values : array of shape (.., J)
         Below 2^280 in size.
-    limbs : int64 array of shape (.., N_LIMBS)
+    limbs : contiguous int64 array of shape (.., N_LIMBS)
         The digits so far, changed in place.
     """
-    for start in range(0, values.shape[-1], MOST_AT_ONCE):
-        left = values[..., start : start + MOST_AT_ONCE]
-        largest = float(np.abs(left).max(initial=0.0))
-        if not largest < LARGEST:
-            raise DataError(
-                "Numbers, times the weights of their samples, must be below 2^280, "
-                f"about 2e84, so that their sums are exact, got {largest:g}. Give "
-                'smaller ones, or use `units = "dense"`.'
-            )
-        while largest > 0:
-            place = (int(np.frexp(largest)[1]) - 1 - LOWEST) // BITS
-            if place < 0:
-                break
-            unit = 2.0 ** (LOWEST + BITS * place)
-            digits = np.trunc(left / unit)
-            limbs[..., place] += digits.sum(axis=-1).astype(np.int64)
-            left = left - digits * unit
-            largest = float(np.abs(left).max(initial=0.0))
+    values, limbs = values.reshape(-1, values.shape[-1]), limbs.reshape(-1, N_LIMBS)
+    many, step = values.shape[-1], max(1, IN_CACHE // max(values.shape[-1], 1))
+    for row in range(0, len(values), step):
+        rows = slice(row, row + step)
+        for start in range(0, many, MOST_AT_ONCE):
+            part = values[rows, start : start + MOST_AT_ONCE]
+            _add_part(np.array(part, dtype=np.float64), limbs[rows])
+
+
+def _add_part(left: Array, limbs: Integers) -> None:
+    """Add numbers (n, J) over their last axis; they are lost."""
+    largest = max(float(left.max(initial=0.0)), -float(left.min(initial=0.0)))
+    if not largest < LARGEST:
+        raise DataError(
+            "Numbers, times the weights of their samples, must be below 2^280, about "
+            f"2e84, so that their sums are exact, got {largest:g}. Give smaller ones, "
+            'or use `units = "dense"`.'
+        )
+    place = (math.frexp(largest)[1] - 1 - LOWEST) // BITS if largest else -1
+    digits = np.empty_like(left)
+    while place >= 0 and left.any():
+        unit = 2.0 ** (LOWEST + BITS * place)
+        np.multiply(left, 1.0 / unit, out=digits)
+        np.trunc(digits, out=digits)
+        limbs[:, place] += digits.sum(axis=-1).astype(np.int64)
+        digits *= unit
+        left -= digits
+        place -= 1
 
 
 def rounded(limbs: Integers) -> Array:

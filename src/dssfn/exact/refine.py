@@ -103,12 +103,16 @@ def refined_solution(A: Array, C: Array) -> Array:
     high, low = solve(C), np.zeros_like(C)
     size = float(np.abs(high).max(initial=0.0))
     enough = size * 2.0 ** (SPARE - N_SLICES * _bits(len(A)))
+    before = size
     for _ in range(CORRECTIONS):
         change = solve(_left_over(C, (high, low), parts))
         high, error = _two_sum(high, change)
         high, low = _two_sum(high, low + error)
-        if float(np.abs(change).max(initial=0.0)) <= enough:
+        changed = float(np.abs(change).max(initial=0.0))
+        # Every correction is smaller than the one before by about the same factor.
+        if changed <= enough or changed * (changed / before) <= enough:
             return high
+        before = changed
     raise NumericalError(
         "A layer's linear system is too near to a singular one to be solved. Give a "
         'larger `ridge`, or use `units = "dense"`.'
@@ -117,11 +121,18 @@ def refined_solution(A: Array, C: Array) -> Array:
 
 def _left_over(C: Array, guess: tuple[Array, Array], A: Sequence[Array]) -> Array:
     """Return C - O A for O = high + low, as if it had been rounded once."""
-    O = [part for one in guess for part in slices(one, len(A[0]))]
-    stacked = np.vstack(O)  # one large product is quicker than many small ones
-    products = [np.split(stacked @ part, len(O)) for part in A]
-    terms = [-products[j][i] for i, j in _pairs(len(O), len(A))]
-    return np.add(*_sum([C, *terms]))
+    n = len(A[0])
+    high, low = (slices(one, n) for one in guess)
+    # Slice k is about 2^(-k bits) of the first; what is smaller than the last slice of
+    # a product is left out. The slices of `low` come two places after those of `high`.
+    O = [(k, part) for k, part in enumerate(high)]
+    O += [(k + 2, part) for k, part in enumerate(low)]
+    terms = [C]
+    for j, part in enumerate(A):
+        kept = [one for k, one in O if k + j <= N_SLICES]
+        # One large product is quicker than many small ones.
+        terms += [-one for one in np.split(np.vstack(kept) @ part, len(kept))]
+    return np.add(*_sum(terms))
 
 
 def _cholesky(A: Array) -> Callable[[Array], Array]:
