@@ -34,7 +34,8 @@ def add_exactly(values: Array, limbs: Integers) -> None:
     limbs : contiguous int64 array of shape (.., N_LIMBS)
         The digits so far, changed in place.
     """
-    values, limbs = values.reshape(-1, values.shape[-1]), limbs.reshape(-1, N_LIMBS)
+    limbs = limbs.reshape(-1, N_LIMBS)
+    values = values.reshape(len(limbs), values.shape[-1])
     many, step = values.shape[-1], max(1, IN_CACHE // max(values.shape[-1], 1))
     for row in range(0, len(values), step):
         rows = slice(row, row + step)
