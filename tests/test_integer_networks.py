@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 
 import numpy as np
@@ -9,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dssfn import features, lockstep, simulator
 from dssfn.config import Plan
 from dssfn.integer_units import IntegerUnits
+from dssfn.modelfile import save_network
 from dssfn.network import standardise
 from dssfn.shard import Shard, one_hot
 from dssfn.simulator import simulate
@@ -117,9 +120,6 @@ def test_predictions_equal_the_formulas_written_out(regression):
             )  # fmt: skip
 
 
-PAIR, RING = build_topology("path", 2), build_topology("circular", 5)
-
-
 @st.composite
 def odd_problems(draw):
     """A few samples with columns of all kinds on nodes of all sizes, and their plan."""
@@ -162,12 +162,6 @@ def part(shard, columns):
     return Shard(shard.X[:, columns], shard.T[:, columns], weights)
 
 
-def divided(shard, n_nodes):
-    """The samples on so many nodes, in their order; each has one or more."""
-    columns = np.arange(shard.n_samples)
-    return [part(shard, some) for some in np.array_split(columns, n_nodes)]
-
-
 def rounding(shard, plan, O):
     """How far a layer's roundings may move T - O Y, as a Frobenius norm at the most."""
     # Of scores, and of the targets of this layer and the one before: half a step each.
@@ -191,3 +185,101 @@ def test_the_cost_never_rises_with_depth_but_for_rounding(problem):
         most = math.sqrt(before) + rounding(shard, plan, O)
         # The multiplier of a layer is rounded up to 16 bits.
         assert after <= most**2 + 1e-6 * costs[0], costs
+
+
+def all_of(shard):
+    return [part(shard, np.arange(shard.n_samples))]
+
+
+def by_class(shard):
+    """Nodes of one class each; of a regression, of one range of the first target."""
+    codes = shard.T.argmax(axis=0) if len(shard.T) > 1 else shard.T[0] > 0
+    return [part(shard, codes == code) for code in np.unique(codes)]
+
+
+def uneven(shard):
+    """Some with one sample, one with nearly all, in another order."""
+    order = np.random.default_rng(1).permutation(shard.n_samples)
+    return [part(shard, some) for some in np.split(order, [1, 2, 30])]
+
+
+TRAININGS = {
+    "classes": ({"J": 700, "P": 4, "Q": 3}, {}),
+    "many features": ({"J": 90, "P": 100, "Q": 3}, {"width": 130}),
+    "weights": ({"J": 700, "P": 4, "Q": 3, "weighted": True}, {}),
+    "balanced": ({"J": 700, "P": 4, "Q": 3}, {"class_weight": "balanced"}),
+    "numbers": ({"J": 700, "P": 4, "Q": 9, "regression": True}, {}),
+    "weighted numbers": (
+        {"J": 700, "P": 4, "Q": 5, "regression": True, "weighted": True},
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize(("data", "settings"), TRAININGS.values(), ids=TRAININGS)
+def test_the_file_is_the_same_however_it_is_trained(
+    data, settings, tmp_path, monkeypatch
+):
+    shard, plan = problem(**data)
+    plan = plan.replace(**settings)
+    seen = []
+
+    def train(shards, graph="path", *, cores=1, chunk=1040, memory=None):
+        monkeypatch.setattr(lockstep, "usable_cores", lambda: cores)
+        monkeypatch.setattr(features, "EXACT_CHUNK", chunk)
+        topology = build_topology(graph, len(shards))
+        result = simulate(shards, plan, topology, memory=memory)
+        path = tmp_path / "model"
+        for network in (result.networks[0], result.networks[-1]):
+            save_network(network, path)
+            seen.append(hashlib.sha256(path.read_bytes()).hexdigest())
+        return result.history
+
+    expected = train(all_of(shard))
+    for divide in (by_class, uneven):
+        assert train(divide(shard), "complete") == expected
+    assert train(all_of(shard), cores=3, chunk=64) == expected
+    for chunk in (1, 7, 333):
+        assert train(all_of(shard), chunk=chunk) == expected
+    least = features.least_memory(plan.replace(units="integer"), 2)
+    assert train(all_of(shard), cores=2, memory=least) == expected
+    # From here on every node has a program of its own, as it has in a real network.
+    monkeypatch.setattr(simulator, "_hosted", lambda shards, plan: shards)
+    for divide, graph in ((by_class, "path"), (uneven, "star"), (uneven, "path")):
+        assert train(divide(shard), graph) == expected
+    assert train(uneven(shard), cores=2, chunk=50, memory=4 * least) == expected
+    assert len(set(seen)) == 1
+
+
+def test_weights_of_one_are_none_and_any_power_of_two_is_a_unit_of_weights():
+    shard, plan = problem(J=200, P=4, Q=3, weighted=True)
+
+    def outputs(weights):
+        network = simulate([Shard(shard.X, shard.T, weights)], plan, ALONE).networks[0]
+        return [O.tobytes() for O in network.outputs]
+
+    assert outputs(np.ones(200)) == outputs(None)
+    assert outputs(shard.weights * 2.0**-20) == outputs(shard.weights)
+    assert outputs(shard.weights * 8) == outputs(shard.weights)
+
+
+def test_samples_of_no_weight_beside_others_with_weights_change_no_bit():
+    shard, plan = problem(J=200, P=4, Q=3, weighted=True)
+    heavy = part(shard, shard.weights > 0)
+    assert heavy.n_samples < 200
+    whole, without = (simulate([one], plan, ALONE) for one in (shard, heavy))
+    assert whole.history == without.history
+    pairs = [result.networks[0].outputs for result in (whole, without)]
+    assert all(a.tobytes() == b.tobytes() for a, b in zip(*pairs, strict=True))
+
+
+def test_a_weight_of_two_is_about_a_sample_twice():
+    shard, plan = problem(J=200, P=4, Q=3)
+    weights = np.resize([1.0, 2.0], 200)
+    twice = part(shard, np.repeat(np.arange(200), weights.astype(int)))
+    one = simulate([Shard(shard.X, shard.T, weights)], plan, ALONE)
+    two = simulate([twice], plan, ALONE)
+    for mine, theirs in zip(one.history, two.history, strict=True):
+        # Features with weights are rounded to 2^-14, those of no weights are not.
+        assert mine.cost == pytest.approx(theirs.cost, rel=1e-4)
+        assert mine.train_accuracy == theirs.train_accuracy
