@@ -12,7 +12,8 @@ import pytest
 from dssfn.config import UNITS, Plan
 from dssfn.datasets import open_shards
 from dssfn.errors import DataError, PlanError
-from dssfn.features import Features, _tally, least_memory
+from dssfn.exact.bounds import CHUNK as EXACT_CHUNK
+from dssfn.features import SMALLEST_CHUNK, Features, _room, _tally, least_memory
 from dssfn.lockstep import Workers
 from dssfn.problem import LayerProblem, LayerSums, unpack
 from dssfn.shard import Pooled, Shard, one_hot
@@ -60,6 +61,46 @@ def test_least_memory_is_the_least_that_is_taken(units):
     Features(shards[0], plan, memory=least_memory(plan)).close()
     with pytest.raises(PlanError, match=r"`memory` must be at least .* MB a node"):
         Features(shards[0], plan, memory=least_memory(plan) - 1)
+
+
+def room(plan, n_samples, memory, n_threads=1):
+    """The columns of a chunk, and whether all features stay in memory."""
+    shard = Shard(np.zeros((6, n_samples)), one_hot(np.zeros(n_samples, int), 3))
+    return _room(shard, plan, memory, n_threads)
+
+
+def most_in_memory(plan, memory):
+    """The largest number of samples whose features stay in memory."""
+    low, high = 1000, 10**6
+    while high - low > 1:
+        middle = (low + high) // 2
+        fits = room(plan, middle, memory)[1]
+        low, high = (middle, high) if fits else (low, middle)
+    return low
+
+
+def test_integer_features_of_eight_times_the_samples_fit_into_a_budget():
+    dense, integer = (some_plan(width=1000, units=units) for units in UNITS[::-1])
+    ratio = most_in_memory(integer, 2 * 10**8) / most_in_memory(dense, 2 * 10**8)
+    # Units take a byte instead of eight; scores and targets take a little more.
+    assert 7 < ratio <= 8
+
+
+@BOTH
+@pytest.mark.parametrize("n_threads", [1, 4])
+def test_the_least_memory_has_room_for_the_smallest_chunk_and_keeps_nothing(
+    units, n_threads
+):
+    plan = some_plan(units=units)
+    least = least_memory(plan, n_threads)
+    assert room(plan, 10**5, least, n_threads) == (SMALLEST_CHUNK, False)
+    assert least_memory(plan, n_threads + 1) > least
+
+
+def test_chunks_of_integers_are_as_long_as_their_products_are_exact():
+    plan = some_plan(units="integer")
+    assert room(plan, 10**5, None) == (EXACT_CHUNK, True)
+    assert room(plan, 10**5, 10**9) == (EXACT_CHUNK, True)
 
 
 @pytest.mark.parametrize("memory", [0, -1, 0.5, True, float("nan"), "lots", "0GB", []])
