@@ -81,6 +81,6 @@ def test_every_preset_says_the_same_settings_and_the_papers_are_its_own():
     assert PRESETS["default"]["gain"] == PRESETS["default"]["bias"] == 3.0
     assert PRESETS["paper"] == {
         "n_layers": 20, "width": 1000, "members": 1, "standardize": False, "bias": 0.0,
-        "gain": 1.0, "alpha": 2.0, "solver": "admm", "consensus": "gossip",
-        "tol": 1e-10,
+        "gain": 1.0, "units": "dense", "alpha": 2.0, "solver": "admm",
+        "consensus": "gossip", "tol": 1e-10,
     }  # fmt: skip

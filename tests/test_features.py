@@ -9,10 +9,11 @@ import sys
 import numpy as np
 import pytest
 
-from dssfn.config import Plan
+from dssfn.config import UNITS, Plan
 from dssfn.datasets import open_shards
 from dssfn.errors import DataError, PlanError
-from dssfn.features import Features, _tally, least_memory
+from dssfn.exact.bounds import CHUNK as EXACT_CHUNK
+from dssfn.features import SMALLEST_CHUNK, Features, _room, _tally, least_memory
 from dssfn.lockstep import Workers
 from dssfn.problem import LayerProblem, LayerSums, unpack
 from dssfn.shard import Pooled, Shard, one_hot
@@ -22,6 +23,7 @@ from tests.support.strategies import pooled, random_shards
 from tests.support.trainings import relative
 
 ALONE = build_topology("complete", 1)
+BOTH = pytest.mark.parametrize("units", UNITS)
 
 
 def some_shards(*sizes):
@@ -36,24 +38,69 @@ def some_plan(**settings):
 
 
 def assert_same_costs(result, expected, rel=1e-9):
-    # Other chunks sum in another order; that is all that may differ.
+    # Other chunks sum in another order; that is all that may differ, and integers have
+    # the same sum in any order.
+    if result.networks[0].plan.is_exact:
+        rel = 0
     for mine, theirs in zip(result.history, expected.history, strict=True):
         assert mine.cost == pytest.approx(theirs.cost, rel=rel)
         assert mine.train_accuracy == theirs.train_accuracy
 
 
+@BOTH
 @pytest.mark.parametrize("size", [1, 40, 46, 47, 700, 3000])
-def test_a_small_budget_gives_the_same_network_by_way_of_a_file(size):
-    shards, plan = some_shards(size), some_plan()
+def test_a_small_budget_gives_the_same_network_by_way_of_a_file(size, units):
+    shards, plan = some_shards(size), some_plan(units=units)
     small = simulate(shards, plan, ALONE, memory=least_memory(plan, 2))
     assert_same_costs(small, simulate(shards, plan, ALONE), rel=1e-8)
 
 
-def test_least_memory_is_the_least_that_is_taken():
-    plan, shards = some_plan(), some_shards(300)
+@BOTH
+def test_least_memory_is_the_least_that_is_taken(units):
+    plan, shards = some_plan(units=units), some_shards(300)
     Features(shards[0], plan, memory=least_memory(plan)).close()
     with pytest.raises(PlanError, match=r"`memory` must be at least .* MB a node"):
         Features(shards[0], plan, memory=least_memory(plan) - 1)
+
+
+def room(plan, n_samples, memory, n_threads=1):
+    """The columns of a chunk, and whether all features stay in memory."""
+    shard = Shard(np.zeros((6, n_samples)), one_hot(np.zeros(n_samples, int), 3))
+    return _room(shard, plan, memory, n_threads)
+
+
+def most_in_memory(plan, memory):
+    """The largest number of samples whose features stay in memory."""
+    low, high = 1000, 10**6
+    while high - low > 1:
+        middle = (low + high) // 2
+        fits = room(plan, middle, memory)[1]
+        low, high = (middle, high) if fits else (low, middle)
+    return low
+
+
+def test_integer_features_of_eight_times_the_samples_fit_into_a_budget():
+    dense, integer = (some_plan(width=1000, units=units) for units in UNITS[::-1])
+    ratio = most_in_memory(integer, 2 * 10**8) / most_in_memory(dense, 2 * 10**8)
+    # Units take a byte instead of eight; scores and targets take a little more.
+    assert 7 < ratio <= 8
+
+
+@BOTH
+@pytest.mark.parametrize("n_threads", [1, 4])
+def test_the_least_memory_has_room_for_the_smallest_chunk_and_keeps_nothing(
+    units, n_threads
+):
+    plan = some_plan(units=units)
+    least = least_memory(plan, n_threads)
+    assert room(plan, 10**5, least, n_threads) == (SMALLEST_CHUNK, False)
+    assert least_memory(plan, n_threads + 1) > least
+
+
+def test_chunks_of_integers_are_as_long_as_their_products_are_exact():
+    plan = some_plan(units="integer")
+    assert room(plan, 10**5, None) == (EXACT_CHUNK, True)
+    assert room(plan, 10**5, 10**9) == (EXACT_CHUNK, True)
 
 
 @pytest.mark.parametrize("memory", [0, -1, 0.5, True, float("nan"), "lots", "0GB", []])
@@ -106,27 +153,38 @@ def test_a_single_real_output_is_never_correct(weights):
     scores, T = np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 4.0, 3.5]])
     w = np.ones(3) if weights is None else weights
     expected = [np.sum((T - scores) ** 2 * w), np.sum(T**2 * w), 0, w.sum()]
-    assert _tally(scores, T, weights, weights).tolist() == pytest.approx(
-        expected, rel=1e-14
-    )
+    tally = _tally(scores, T, weights, weights).sum(axis=1)
+    assert tally.tolist() == pytest.approx(expected, rel=1e-14)
 
 
-def test_threads_give_the_same_bits_every_time():
-    shard, plan = some_shards(3000)[0], some_plan()
+def message_of_layer_1(shard, plan, n_threads):
+    features = Features(shard, plan, n_threads=n_threads)
+    features.share()
+    features.advance(np.ones((3, 6)))
+    share = features.share()
+    features.close()
+    if plan.is_exact:
+        message = np.empty(share.layout.size, dtype=np.int64)
+        share.fill(message)
+        return message.tobytes()
+    return share.packed_gram().tobytes()
 
-    def sums():
-        features = Features(shard, plan, n_threads=3)
-        features.share()
-        features.advance(np.ones((3, 6)))
-        share = features.share()
-        features.close()
-        return share.packed_gram().tobytes()
 
-    assert sums() == sums()
+@BOTH
+def test_threads_give_the_same_bits_every_time(units):
+    shard, plan = some_shards(3000)[0], some_plan(units=units)
+    first, again = (message_of_layer_1(shard, plan, n_threads=3) for _ in range(2))
+    assert first == again
 
 
-def test_few_samples_are_their_own_share():
-    features = Features(some_shards(30)[0], some_plan())
+def test_sums_of_integers_have_the_same_bits_on_any_number_of_threads():
+    shard, plan = some_shards(3000)[0], some_plan(units="integer")
+    found = {message_of_layer_1(shard, plan, n_threads=k) for k in (1, 2, 3, 7)}
+    assert len(found) == 1
+
+
+def test_few_dense_samples_are_their_own_share():
+    features = Features(some_shards(30)[0], some_plan(units="dense"))
     features.share()
     features.advance(np.ones((3, 6)))
     share = features.share()
@@ -135,8 +193,9 @@ def test_few_samples_are_their_own_share():
     features.close()
 
 
-def test_pooled_shards_are_the_same_as_one_large_shard():
-    shards, plan = some_shards(5, 800, 60), some_plan()
+@BOTH
+def test_pooled_shards_are_the_same_as_one_large_shard(units):
+    shards, plan = some_shards(5, 800, 60), some_plan(units=units)
     together = Pooled(shards)
     assert (together.n_samples, together.n_features, together.n_outputs) == (865, 6, 3)
     assert_same_costs(
@@ -200,7 +259,7 @@ def test_samples_with_and_without_weights_may_be_pooled(sizes):
 
 @pytest.mark.parametrize("sizes", [[900, 700], [12, 20]], ids=["many", "few"])
 def test_single_precision_ends_near_double_precision(sizes):
-    shards, plan = some_shards(*sizes), some_plan(alpha=1.0)
+    shards, plan = some_shards(*sizes), some_plan(alpha=1.0, units="dense")
     ring = build_topology("path", 2)
     single = simulate(shards, plan.replace(precision="float32"), ring)
     double = simulate(shards, plan, ring)
@@ -210,7 +269,8 @@ def test_single_precision_ends_near_double_precision(sizes):
     assert single.networks[0].output.dtype == np.float64
 
 
-def test_files_of_all_kinds_train_as_arrays_do(tmp_path):
+@BOTH
+def test_files_of_all_kinds_train_as_arrays_do(tmp_path, units):
     shards = some_shards(120, 90, 60)
     names = [f"x{i}" for i in range(6)]
     codes = [shard.T.argmax(axis=0) for shard in shards]
@@ -222,7 +282,7 @@ def test_files_of_all_kinds_train_as_arrays_do(tmp_path):
         (tmp_path / f"{'abc'[k]}.{suffix}").write_text(text + "\n")
     files = open_shards([tmp_path / name for name in ("a.npz", "b.csv", "c.tsv")], "y")
     assert (files.classes, files.feature_names) == ((0, 1, 2), tuple(names))
-    plan, ring = some_plan(), build_topology("circular", 3)
+    plan, ring = some_plan(units=units), build_topology("circular", 3)
     assert_same_costs(
         simulate(files.shards, plan, ring, memory=3 * least_memory(plan)),
         simulate(shards, plan, ring),
@@ -257,13 +317,17 @@ from dssfn import simulate, Plan
 from dssfn.datasets import open_shards
 from dssfn.topology import build_topology
 files = open_shards([sys.argv[1]], memory=12_000_000)
-plan = Plan(n_features=files.n_features, classes=files.classes, n_layers=2, width=200)
+plan = Plan(
+    n_features=files.n_features, classes=files.classes, n_layers=2, width=200,
+    units=sys.argv[2],
+)
 simulate(files.shards, plan, build_topology("complete", 1), memory=12_000_000)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
-def test_peak_memory_does_not_grow_with_the_samples(tmp_path):
+@BOTH
+def test_peak_memory_does_not_grow_with_the_samples(tmp_path, units):
     peaks = []
     for n_samples in (6_000, 60_000):
         rng = np.random.default_rng(0)
@@ -271,10 +335,11 @@ def test_peak_memory_does_not_grow_with_the_samples(tmp_path):
         path = tmp_path / f"{n_samples}.npz"
         np.savez(path, X=X, y=rng.integers(3, size=n_samples))
         # By way of a shell: a process starts with the peak of the one it is forked of.
-        command = ["sh", "-c", '"$0" "$@"; exit $?', sys.executable, "-c", TRAIN, path]
+        python = [sys.executable, "-c", TRAIN, path, units]
+        command = ["sh", "-c", '"$0" "$@"; exit $?', *python]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         peaks.append(int(done.stdout))
-    # The features of the larger file alone would take 99 MB, as much as the rest.
+    # The dense features of the larger file alone would take 99 MB, as much as the rest.
     assert peaks[1] <= 1.1 * peaks[0], peaks
 
 
@@ -305,12 +370,14 @@ def test_a_full_disk_is_reported_with_the_way_out():
     assert not done.stderr
 
 
-def test_a_thousand_nodes_hold_little_more_than_their_samples():
+@BOTH
+def test_a_thousand_nodes_hold_little_more_than_their_samples(units):
     rng = np.random.default_rng(0)
     X, codes = rng.normal(size=(5, 3000)), rng.integers(3, size=3000)
     T = one_hot(codes, 3)
     shards = [Shard(X[:, m::1000], T[:, m::1000]) for m in range(1000)]
-    plan = Plan(n_features=5, classes=(0, 1, 2), n_layers=1, width=1000, solver="gram")
+    sizes = {"n_features": 5, "n_layers": 1, "width": 1000}
+    plan = Plan(classes=(0, 1, 2), solver="gram", units=units, **sizes)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     ring = build_topology("circular", 1000, degree=4)
     result = simulate(shards, plan, ring)

@@ -24,6 +24,8 @@ PLANS = {
     "balanced": BALANCED,
     "weights": PLAN.replace(class_weight=(1.0, 2.0, 0.5)),
     "numbers": REGRESSION,
+    "dense": PLAN.replace(units="dense"),
+    "dense numbers": REGRESSION.replace(units="dense"),
     "raw": REGRESSION.replace(standardize=False),
     "raw balanced": BALANCED.replace(standardize=False),
 }
@@ -48,10 +50,11 @@ def test_nodes_learn_what_one_machine_learns(plan, weighted):
     shards = shards_for(plan, UNEVEN, weights=weights)
     many = simulate(shards, plan, build_topology("path", 4))
     one = simulate([Pooled(shards)], plan, ALONE)
-    # Averages to 1e-12, amplified by the layers' condition.
-    assert relative(many.networks[2].output, one.networks[0].output) < 1e-8
+    # Averages to 1e-12, amplified by the layers' condition; totals of integers to none.
+    most = 0.0 if plan.is_exact else 1e-8
+    assert relative(many.networks[2].output, one.networks[0].output) <= most
     scores = [result.networks[0].scores(X) for result in (many, one)]
-    assert relative(*scores) < 1e-8
+    assert relative(*scores) <= most
 
 
 def run_alone(program):
@@ -127,7 +130,8 @@ def test_predictions_come_in_the_unit_of_the_targets_after_every_layer():
     scale = NUMBERS.std(axis=1, keepdims=True)
     for record, scores in zip(result.history, staged, strict=True):
         cost = np.sum(((NUMBERS - scores) / scale) ** 2)
-        assert record.cost == pytest.approx(cost, rel=1e-8)
+        # The deviation of the targets is agreed on to seven digits.
+        assert record.cost == pytest.approx(cost, rel=1e-7)
         assert record.train_accuracy == 0
 
 

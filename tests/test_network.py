@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dssfn.config import UNITS
 from dssfn.errors import DataError
 from dssfn.network import CHUNK, Network, next_features, random_digest, random_matrix
 from tests.support.networks import network
@@ -24,7 +25,7 @@ def textbook(net, x):
 
 @given(seeds, st.integers(0, 3), st.floats(0.1, 5))
 def test_forward_equals_the_papers_weights_written_out(seed, L, gain):
-    net = network(seed, L=L, gain=gain)
+    net = network(seed, L=L, gain=gain, units="dense")
     X = np.random.default_rng(seed).normal(size=(3, 4))
     expected = np.stack([textbook(net, x) for x in X.T], axis=1)
     np.testing.assert_allclose(net.scores(X), expected, rtol=1e-10, atol=1e-12)
@@ -40,11 +41,13 @@ def test_lossless_flow_reproduces_the_layer_before(seed):
     assert np.linalg.norm(flow) == pytest.approx(np.sqrt(2 * 2))
 
 
-def test_chunks_do_not_change_the_scores():
-    net = network()
+# Dense products may add in another order if there are fewer columns; integers may not.
+@pytest.mark.parametrize(("units", "rtol"), [("integer", 0), ("dense", 1e-12)])
+def test_chunks_do_not_change_the_scores(units, rtol):
+    net = network(units=units)
     X = np.random.default_rng(0).normal(size=(3, CHUNK + 5))
     whole = net.scores(X)
-    np.testing.assert_allclose(whole[:, -5:], net.scores(X[:, -5:]), rtol=1e-12)
+    np.testing.assert_allclose(whole[:, -5:], net.scores(X[:, -5:]), rtol=rtol)
 
 
 def test_an_all_zero_sample_gives_zero_features():
@@ -86,14 +89,20 @@ def test_random_matrix_is_uniform_on_minus_one_to_one():
     assert abs(R.var() - 1 / 3) < 0.005
 
 
-def test_digest_of_the_random_matrices_tells_seeds_apart():
+def test_digest_of_the_random_matrices_tells_seeds_and_units_apart():
     plan = network().plan
-    assert random_digest(plan) == random_digest(plan)
-    assert random_digest(plan) != random_digest(plan.replace(seed=1))
+    digests = {
+        random_digest(plan.replace(seed=seed, units=units))
+        for seed in (0, 1)
+        for units in ("integer", "dense")
+    }
+    assert len(digests) == 4
+    assert random_digest(plan) in digests
 
 
-def test_staged_scores_end_with_the_scores():
-    net = network(L=3)
+@pytest.mark.parametrize("units", UNITS)
+def test_staged_scores_end_with_the_scores(units):
+    net = network(L=3, units=units)
     X = np.random.default_rng(0).normal(size=(3, 4))
     stages = list(net.staged_scores(X))
     assert len(stages) == 4
@@ -114,7 +123,7 @@ def test_wrong_number_of_features_is_refused():
 
 
 def test_single_precision_predicts_the_same_to_single_precision():
-    net = network(L=3)
+    net = network(L=3, units="dense")
     single = Network(
         net.plan.replace(precision="float32"), net.outputs, net.shift, net.scale
     )

@@ -16,16 +16,17 @@ from tests.support.strategies import pooled, random_shards
 
 RING = build_topology("circular", 20, degree=4)
 MNIST = Plan(n_features=784, classes=tuple(range(10)), n_layers=20, width=1000)
+DENSE = MNIST.replace(units="dense")  # small integers are always solved by gram
 
 
 def test_a_fast_network_sends_the_gram_matrix_and_a_slow_one_many_small_messages():
-    assert settle(MNIST.replace(bandwidth=1e10), RING)[0].solver == "gram"
-    slow, averaging = settle(MNIST.replace(bandwidth=1e6), RING)
+    assert settle(DENSE.replace(bandwidth=1e10), RING)[0].solver == "gram"
+    slow, averaging = settle(DENSE.replace(bandwidth=1e6), RING)
     assert (slow.solver, averaging.name, slow.consensus) == ("krylov", "tree", "tree")
 
 
 def test_patience_ends_when_the_gram_matrix_would_have_arrived():
-    plan, tree = settle(MNIST.replace(bandwidth=1e6), RING)
+    plan, tree = settle(DENSE.replace(bandwidth=1e6), RING)
     for layer, n in ((0, 784), (1, 1020)):
         hint = {"latency": plan.latency, "bandwidth": plan.bandwidth}
         once = seconds(tree, 8 * Gram().message_size(10, n), **hint)
@@ -34,7 +35,7 @@ def test_patience_ends_when_the_gram_matrix_would_have_arrived():
 
 
 def test_few_inputs_are_solved_by_gram_even_where_the_hidden_layers_are_not():
-    plan, _ = settle(MNIST.replace(n_features=5, bandwidth=1e6), RING)
+    plan, _ = settle(DENSE.replace(n_features=5, bandwidth=1e6), RING)
     assert plan.solver == "krylov"
     assert plan.patience_input == 0
     assert plan.patience_hidden > USUAL
@@ -54,8 +55,15 @@ def test_one_node_needs_no_network():
     assert (plan.solver, averaging.n_rounds) == ("gram", 0)
 
 
-def test_a_settled_plan_stays_as_it_is():
-    plan, _ = settle(MNIST.replace(bandwidth=1e6), RING)
+@pytest.mark.parametrize("bandwidth", [1e6, 1e10])
+def test_integers_take_gram_and_a_tree_however_slow_the_network(bandwidth):
+    plan, averaging = settle(MNIST.replace(bandwidth=bandwidth), RING)
+    assert (plan.units, plan.solver, averaging.name) == ("integer", "gram", "tree")
+
+
+@pytest.mark.parametrize("open_plan", [MNIST, DENSE], ids=["integer", "dense"])
+def test_a_settled_plan_stays_as_it_is(open_plan):
+    plan, _ = settle(open_plan.replace(bandwidth=1e6), RING)
     assert settle(plan, RING)[0] == plan
 
 
@@ -64,7 +72,7 @@ def test_a_solver_that_loses_patience_ends_with_the_same_network(patience):
     shards = random_shards(
         np.random.default_rng(0), sizes=[30] * 4, n_features=5, n_classes=3
     )
-    plan = Plan(n_features=5, classes=(0, 1, 2), n_layers=3, width=30)
+    plan = Plan(n_features=5, classes=(0, 1, 2), n_layers=3, width=30, units="dense")
     exact = simulate([pooled(shards)], plan, build_topology("complete", 1))
     hasty = plan.replace(
         solver="krylov", patience_input=patience, patience_hidden=patience

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dssfn.errors import DataError
-from dssfn.shard import Pooled, Shard, divide
+from dssfn.shard import Joined, Pooled, Shard, divide
 
 X, T = np.arange(8.0).reshape(2, 4), np.linspace(-1, 1, 4)[None, :]
 
@@ -26,6 +28,42 @@ def test_weights_add_up_and_a_sample_without_one_counts_once():
     first, second = both.chunks(4)
     assert first.weights is None
     assert second.weights.tolist() == [0, 1, 2.5, 4]
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 12), st.booleans()), min_size=1, max_size=6),
+    st.integers(1, 20),
+)
+def test_joined_shards_come_in_full_chunks_in_their_order(parts, size):
+    shards, start = [], 0
+    for n, has_weights in parts:
+        numbers = np.arange(start, start + n, dtype=float)
+        weights = numbers / 2 if has_weights else None
+        shards.append(Shard(np.stack([numbers, -numbers]), 3 * numbers[None], weights))
+        start += n
+    joined = Joined(shards)
+    for _ in range(2):  # every call is a new pass
+        chunks = list(joined.chunks(size))
+        lengths = [rows.X.shape[1] for rows in chunks]
+        assert lengths[:-1] == [size] * (len(chunks) - 1)
+        assert 1 <= lengths[-1] <= size
+        found = np.hstack([rows.X for rows in chunks])
+        assert found.tolist() == np.hstack([one.X for one in shards]).tolist()
+        T = np.hstack([rows.T for rows in chunks])
+        assert T.tolist() == np.hstack([one.T for one in shards]).tolist()
+        expected = np.concatenate(
+            [np.ones(one.n_samples) if one.weights is None else one.weights
+             for one in shards]
+        )  # fmt: skip
+        weights = [
+            np.ones(n) if rows.weights is None else rows.weights
+            for n, rows in zip(lengths, chunks, strict=True)
+        ]
+        assert np.concatenate(weights).tolist() == expected.tolist()
+    if not any(has_weights for _, has_weights in parts):
+        assert all(rows.weights is None for rows in chunks)
+    assert joined.n_samples == start
+    assert joined.weight == pytest.approx(expected.sum(), rel=1e-15)
 
 
 def test_a_shard_may_weigh_nothing():
@@ -54,12 +92,12 @@ def test_weights_that_cannot_be_used_are_refused(weights, error):
 def test_dividing_gives_every_node_its_samples_targets_and_weights():
     rows, weights = X.T, np.array([1.0, 2.0, 0.5, 4.0])
     parts = [np.array([2]), np.array([0, 1, 3])]
-    for given in (None, weights):
-        shards = divide(rows, T, parts, given)
+    for given_weights in (None, weights):
+        shards = divide(rows, T, parts, given_weights)
         for shard, part in zip(shards, parts, strict=True):
             assert shard.X.tolist() == X[:, part].tolist()
             assert shard.T.tolist() == T[:, part].tolist()
-            if given is None:
+            if given_weights is None:
                 assert shard.weights is None
             else:
                 assert shard.weights.tolist() == weights[part].tolist()

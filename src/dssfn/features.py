@@ -406,9 +406,20 @@ def _tally(
     is_correct = scores.argmax(axis=0) == T.argmax(axis=0)
     if len(T) == 1:  # a real number to be predicted: the only one is always the largest
         is_correct[:] = False
-    costs = [np.einsum("ij,ij->j", A, A) for A in (D, T)]
+    costs = [_squared_lengths(A) for A in (D, T)]
     counts = [is_correct.astype(float), np.ones(T.shape[1])]
     return np.stack(
         [*(one if weights is None else one * weights for one in costs)]
         + [one if counted is None else one * counted for one in counts]
     )
+
+
+def _squared_lengths(A: Array) -> Array:
+    """Return the squared lengths of columns, the same to the last bit in any chunk.
+
+    A product or a sum over an axis may take another order for a single column.
+    """
+    lengths: Array = np.zeros(A.shape[1])
+    for row in A:
+        lengths += row * row
+    return lengths

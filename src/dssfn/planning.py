@@ -4,7 +4,8 @@ How this works. One averaging takes rounds x latency + bytes / bandwidth. `gram`
 one of n (n + 1) / 2 + Q n numbers per layer, `krylov` several of Q n. How many is known
 only when it is done, so "auto" takes krylov where it may do as many averagings as it
 usually needs in the time of the one that gram takes, and then lets it do no more than
-that: a layer never takes more than twice the time of the better choice.
+that: a layer never takes more than twice the time of the better choice. Integer units
+always take gram and a tree, whose sums of integers are exact.
 """
 
 from __future__ import annotations
@@ -33,8 +34,11 @@ def settle(plan: Plan, topology: Topology) -> tuple[Plan, Averaging]:
     --------
     >>> from dssfn.topology import build_topology
     >>> plan = Plan(n_features=784, classes=tuple(range(10)), n_layers=20, width=1000)
-    >>> near, far = plan.replace(bandwidth=1e10), plan.replace(bandwidth=1e7)
     >>> ring = build_topology("circular", 20, degree=4)
+    >>> settle(plan, ring)[0].units, settle(plan, ring)[0].solver
+    ('integer', 'gram')
+    >>> dense = plan.replace(units="dense")
+    >>> near, far = dense.replace(bandwidth=1e10), dense.replace(bandwidth=1e7)
     >>> settle(near, ring)[0].solver, settle(far, ring)[0].solver
     ('gram', 'krylov')
     """

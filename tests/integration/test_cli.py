@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 from dssfn.cli.predict import for_spreadsheet
-from dssfn.config import Plan
+from dssfn.config import UNITS, Plan
 from dssfn.datasets import load, read_table
 from dssfn.modelfile import load_network, save_network
 from dssfn.shard import Shard
@@ -307,6 +307,21 @@ def test_same_seed_same_model_file(tmp_path):
     assert one.read_bytes() == two.read_bytes()
 
 
+@pytest.mark.parametrize("units", UNITS)
+def test_units_are_those_that_were_asked_for(units, tmp_path):
+    out = tmp_path / "out"
+    done = dssfn("simulate", "--data", "iris", "--nodes", 4, "--units", units,
+                 "--out", out, "--quiet", *SMALL)  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert load_network(out / "model.safetensors").plan.units == units
+
+
+def test_an_image_shape_that_dense_units_cannot_have_is_refused():
+    ask = ["simulate", "--data", "iris", "--nodes", 2, "--image-shape", "2x2"]
+    assert "needs integer units" in wrong(*ask, "--units", "dense", *SMALL)
+    assert "needs integer units" in wrong(*ask, "--solver", "krylov", *SMALL)
+
+
 def test_wrong_data_is_refused_and_leaves_nothing(tmp_path):
     out = tmp_path / "out"
 
@@ -362,6 +377,12 @@ def test_wrong_data_is_refused_and_leaves_nothing(tmp_path):
         ("--scale", "commn", "`common`"), ("--folds", "node", "`nodes`"),
         ("--size", "sfn", "`ssfn`"),
         ("--class-weight", "even", "`--class-weight` must"),
+        ("--units", "whole", "`--units` must"),
+        ("--image-shape", "28", "height and the width of a picture"),
+        ("--image-shape", "2x3", "6 numbers, but there are 4 features"),
+        ("--image-shape", "2xtwo", "`--image-shape` must read as in 28x28"),
+        ("--image-shape", "", "`--image-shape` must read as in 28x28"),
+        ("--image-shape", "0x4", "height and the width of a picture"),
     ],
 )  # fmt: skip
 def test_a_wrong_option_is_named(option, value, word):
@@ -376,6 +397,8 @@ def test_a_wrong_option_is_named(option, value, word):
         ("simulate --data iris --consensus three", "`tree`"),
         ("simulate --data iris --preset papr", "`paper`"),
         ("simulate --data iris --precision flaot32", "`float32`"),
+        ("simulate --data iris --units intger", "`integer`"),
+        ("simulate --data iris --units dens", "`dense`"),
         ("simulate --data iris --partition by_class", "`by-class`"),
         ("simulate --data iris --topology circuler", "`circular`"),
         ("simulate --data iris --topology ring", "`circular` with degree=1"),

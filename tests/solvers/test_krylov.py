@@ -114,7 +114,7 @@ def test_krylov_over_a_network_is_the_centralised_model(consensus, partition):
     if partition != "mixed":
         codes = data.T.argmax(axis=0)
         shards = [Shard(data.X[:, codes == q], data.T[:, codes == q]) for q in range(4)]
-    plan = plan_for(shards, width=60, alpha=1.0)
+    plan = plan_for(shards, width=60, alpha=1.0, units="dense")
     exact = simulate([data], plan, ALONE)
     ring = build_topology("circular", 4)
     found = simulate(shards, plan.replace(solver="krylov", consensus=consensus), ring)
@@ -127,7 +127,9 @@ def test_krylov_over_a_network_is_the_centralised_model(consensus, partition):
 def test_more_classes_than_features():
     rng = np.random.default_rng(0)
     shard = Shard(rng.normal(size=(2, 60)), one_hot(np.arange(60) % 5, 5))
-    plan = Plan(n_features=2, classes=tuple(range(5)), n_layers=1, width=7)
+    plan = Plan(
+        n_features=2, classes=tuple(range(5)), n_layers=1, width=7, units="dense"
+    )
     one = simulate([shard], plan, ALONE).history[-1].cost
     other = simulate([shard], plan.replace(solver="krylov"), ALONE).history[-1].cost
     assert other == pytest.approx(one, rel=1e-8)

@@ -6,15 +6,22 @@ import numpy as np
 
 from dssfn.config import Plan
 from dssfn.ensemble import Ensemble
+from dssfn.exact.outputs import rounded_outputs
+from dssfn.integer_units import IntegerUnits
 from dssfn.network import Network
 
 
-def network(seed=0, *, P=3, L=2, width=8, gain=1.0):
+def network(seed=0, *, P=3, L=2, width=8, gain=1.0, units="auto"):
+    """A network of fixed size, whose output matrices suit its units."""
     rng = np.random.default_rng(seed)
     sizes = {"n_features": P, "n_layers": L, "width": width}
-    plan = Plan(classes=("a", "b"), gain=gain, bias=0.0, **sizes)
-    outputs = tuple(rng.normal(size=(2, plan.inputs_of(l))) for l in range(L + 1))
-    return Network(plan, outputs, rng.normal(size=P), rng.uniform(0.5, 2, P))
+    plan = Plan(classes=("a", "b"), gain=gain, bias=0.0, units=units, **sizes)
+    outputs = [rng.normal(size=(2, plan.inputs_of(l))) for l in range(L + 1)]
+    if plan.is_exact:
+        layouts = [IntegerUnits(plan).layout(l, weighted=False) for l in range(L + 1)]
+        pairs = zip(outputs, layouts, strict=True)
+        outputs = [rounded_outputs(O, layout.n_wide) for O, layout in pairs]
+    return Network(plan, tuple(outputs), rng.normal(size=P), rng.uniform(0.5, 2, P))
 
 
 def ensemble(seed=0, *, P=2, K=2, widths=(3, 4), **settings):

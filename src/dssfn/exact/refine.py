@@ -19,7 +19,7 @@ from dssfn._typing import Array
 from dssfn.errors import NumericalError
 
 N_SLICES = 4
-CORRECTIONS = 10  # four are usual
+CORRECTIONS = 40  # four are usual, 11 if a thousand features are nearly one
 SPARE = 8  # bits of the last slice that need not be right
 
 
@@ -94,7 +94,7 @@ def refined_solution(A: Array, C: Array) -> Array:
     Parameters
     ----------
     A : array of shape (n, n)
-        Symmetric and positive definite, with a condition of at most 1e13 or so.
+        Symmetric and positive definite, with a condition of at most 1e14 or so.
     C : array of shape (Q, n)
         The right-hand sides.
     """
