@@ -598,7 +598,7 @@ def hostile(tmp_path_factory):
     """A model and its data, in whose names somebody has hidden commands."""
     folder = tmp_path_factory.mktemp("hostile")
     labels = [HOSTILE if i % 3 else "=1+1" for i in range(40)]
-    columns = {"a\x1b[2J": [float(i % 7) for i in range(40)], "label": labels}
+    columns = {"a\x1b[2J": [float(i % 3) for i in range(40)], "label": labels}
     data = folder / "a\x1b[2Jb.parquet"
     pl.DataFrame(columns).write_parquet(data)
     result = dssfn("simulate", "--data", data, "--target", "label", "--nodes", 3,

@@ -91,8 +91,9 @@ def test_a_training_that_finds_its_size_survives_a_kill_at_every_stage(make_lab)
 
 
 def numbers_in(text):
-    """All numbers of a text but those of times of day and of drawings."""
-    text = re.sub(r"\d\d:\d\d:\d\d(,\d+)?|<svg.*?</svg>", "", text, flags=re.DOTALL)
+    """All numbers of a text but those of times of day, digests and drawings."""
+    others = r"\d\d:\d\d:\d\d(,\d+)?|\b[0-9a-f]{64}\b|<svg.*?</svg>"
+    text = re.sub(others, "", text, flags=re.DOTALL)
     return {float(one) for one in re.findall(r"\d+(?:\.\d+)?(?:e-?\d+)?", text)}
 
 

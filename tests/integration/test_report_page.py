@@ -54,7 +54,7 @@ def trained(tmp_path_factory):
     shown = CliRunner().invoke(
         app,
         ["simulate", "--data", "wine", "--nodes", "6", "--layers", "3", "--width", "40",
-         "--quiet", "--check-equivalence", "--out", str(out)],
+         "--units", "dense", "--quiet", "--check-equivalence", "--out", str(out)],
     )  # fmt: skip
     assert shown.exit_code == 0, shown.output
     assert f"The report is in {out / 'report.html'}" in shown.stdout
@@ -154,6 +154,21 @@ def test_the_report_is_made_anew_from_the_folder(trained):
     assert (trained / "report.html").read_bytes() == before
     for name, content in pictures.items():
         assert (trained / "figures" / name).read_bytes() == content
+
+
+def test_integers_differ_in_nothing_from_one_machine_and_need_no_figure_of_it(tmp_path):
+    shown = CliRunner().invoke(
+        app,
+        ["simulate", "--data", "wine", "--nodes", "3", "--layers", "1", "--width", "20",
+         "--quiet", "--check-equivalence", "--out", str(tmp_path)],
+    )  # fmt: skip
+    assert shown.exit_code == 0, shown.output
+    equal = json.loads((tmp_path / "result.json").read_text())["equivalence"]
+    assert equal["node_spread"] == equal["central_difference"] == 0
+    assert equal["layer_cost_gap"] == 0
+    assert equal["prediction_agreement"] == 1
+    assert (tmp_path / "report.html").read_text().count("0, to the last bit") == 3
+    assert not (tmp_path / "figures" / "equivalence.svg").exists()
 
 
 def test_figures_that_have_nothing_to_show_any_more_go(trained, tmp_path):

@@ -335,10 +335,11 @@ def equivalence_table(result: Result) -> Table | None:
     if equal.same_choices is not None:
         rows.append(("same size as one machine", setting(equal.same_choices)))
     if equal.central_difference is not None:
-        rows.append(("output matrix, to one machine", small(equal.central_difference)))
-    if equal.is_checked:
+        gap = _or_equal(equal.central_difference)
+        rows.append(("output matrix, to one machine", gap))
+    if equal.layer_cost_gap is not None:
         rows += [
-            ("cost of a layer, to one machine", small(equal.layer_cost_gap)),
+            ("cost of a layer, to one machine", _or_equal(equal.layer_cost_gap)),
             ("same class as one machine", percent(equal.prediction_agreement)),
         ]
     return Table("In numbers", ("what", "relative difference"), rows)
