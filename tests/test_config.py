@@ -44,7 +44,7 @@ def test_auto_takes_dense_units_where_integers_cannot_be(settings, said):
         {}, {"width": 8192}, {"bias": 7.0}, {"bias": 0.0}, {"solver": "gram"},
         {"consensus": "tree"}, {"gain": 100.0}, {"class_weight": "balanced"},
         {"n_layers": "auto", "width": "auto"}, {"members": 3}, {"n_layers": 0},
-        {"image_shape": (3, 4)}, {"image_shape": (2, 2, 3)},
+        {"image_shape": (3, 4)}, {"image_shape": (3, 4, 1)},
     ],
 )  # fmt: skip
 def test_auto_takes_integers_wherever_they_can_be(settings):

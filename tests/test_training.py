@@ -76,7 +76,7 @@ def test_admm_approaches_the_exact_model_as_k_grows(partition):
     if partition != "mixed":
         codes = data.T.argmax(axis=0)
         shards = [Shard(data.X[:, codes == q], data.T[:, codes == q]) for q in range(3)]
-    plan = plan_for(shards, alpha=1.0, n_layers=2)
+    plan = plan_for(shards, alpha=1.0, n_layers=2, units="dense")
     exact = simulate([data], plan, ALONE).networks[0].output
     ring = build_topology("circular", 3)
     gaps = [
@@ -146,7 +146,7 @@ ADMM_OPTIONS = {
 def test_every_option_of_admm_still_ends_at_the_optimum(options, sizes):
     rng = np.random.default_rng(0)
     shards = random_shards(rng, sizes=sizes, n_features=5, n_classes=3)
-    plan = plan_for(shards, alpha=1.0, n_layers=2)
+    plan = plan_for(shards, alpha=1.0, n_layers=2, units="dense")
     exact = simulate([pooled(shards)], plan, ALONE).networks[0].output
     admm = plan.replace(solver="admm", n_iter=1000, **options)
     apart = simulate(shards, admm, build_topology("circular", 3))
@@ -212,7 +212,7 @@ def test_what_all_nodes_do_alike_is_done_once(monkeypatch, consensus, times):
     shards = random_shards(
         np.random.default_rng(0), sizes=[9] * 6, n_features=4, n_classes=3
     )
-    plan = plan_for(shards, consensus=consensus)
+    plan = plan_for(shards, consensus=consensus, units="dense")
     simulate(shards, plan, build_topology("circular", 6))
     assert len(calls) == times * 4  # a tree gives all nodes the same bits
 
@@ -322,7 +322,9 @@ def test_nothing_but_averages_leaves_a_node():
     shard = random_shards(
         np.random.default_rng(0), sizes=[8], n_features=4, n_classes=3
     )[0]
-    program = train_node(shard, plan_for([shard], solver="gram"), n_nodes=1)
+    program = train_node(
+        shard, plan_for([shard], solver="gram", units="dense"), n_nodes=1
+    )
     message = next(program)
     assert message.layer == INPUTS
     sizes = []

@@ -26,6 +26,7 @@ from dssfn.exact.bounds import (
 from dssfn.exact.structured import Bytes
 
 UNIT_BITS = N_DIGITS * (DIGIT.bit_length() - 1) - 1  # the sign takes one
+SMALLEST = -1000  # exponent of a last bit; what is smaller is zero
 MOST_BITS = 26  # of each of two matrices, whose sum is a float64
 
 
@@ -113,5 +114,5 @@ def _unit(A: Array, bits: int) -> float:
     so that numbers on a grid stay where they are when they are put on it again.
     """
     largest = float(np.abs(A).max(initial=0.0))
-    unit = math.ldexp(1.0, math.frexp(largest)[1] - bits)
+    unit = math.ldexp(1.0, max(math.frexp(largest)[1] - bits, SMALLEST))
     return unit if round(largest / unit) < 2**bits else 2 * unit

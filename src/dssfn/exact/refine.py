@@ -114,8 +114,8 @@ def refined_solution(A: Array, C: Array) -> Array:
             return high
         before = changed
     raise NumericalError(
-        "A layer's linear system is too near to a singular one to be solved. Give a "
-        'larger `ridge`, or use `units = "dense"`.'
+        "A layer's linear system is too near to a singular one to be solved. Use "
+        '`units = "dense"`, or give members a larger `ridge`.'
     )
 
 
@@ -140,8 +140,8 @@ def _cholesky(A: Array) -> Callable[[Array], Array]:
         factor = cho_factor(A, lower=True, check_finite=False)
     except np.linalg.LinAlgError as exc:
         raise NumericalError(
-            "A layer's matrix could not be factored. Give a larger `ridge`, or use "
-            '`units = "dense"`.'
+            'A layer\'s matrix could not be factored. Use `units = "dense"`, or give '
+            "members a larger `ridge`."
         ) from exc
 
     def solve(B: Array) -> Array:
