@@ -27,6 +27,10 @@ class ChunkStore(Protocol):
     def close(self) -> None:
         """Free the memory or the file."""
 
+    @property
+    def n_bytes(self) -> int:
+        """The bytes that all chunks take."""
+
 
 class InMemory:
     """A store of chunks in memory."""
@@ -46,6 +50,12 @@ class InMemory:
     def close(self) -> None:
         """Forget all chunks."""
         self._parts.clear()
+
+    @property
+    def n_bytes(self) -> int:
+        """The bytes that all chunks take."""
+        arrays = (A for part in self._parts.values() for A in part if A is not None)
+        return sum(A.nbytes for A in arrays)
 
 
 class InFile:
@@ -92,6 +102,11 @@ class InFile:
     def close(self) -> None:
         """Remove the file, which has no name."""
         self._file.close()
+
+    @property
+    def n_bytes(self) -> int:
+        """The bytes that all chunks take."""
+        return self._offsets[-1]
 
 
 def _allocator(chunk: Chunk) -> Callable[[], Chunk]:

@@ -225,6 +225,11 @@ class Features:
         """The sum of the samples' weights."""
         return self._samples.weight
 
+    @property
+    def kept_bytes(self) -> int:
+        """The bytes that are kept of all samples between two passes."""
+        return self._store.n_bytes
+
     def samples(self) -> Iterator[Rows]:
         """Yield the samples as they came, chunk by chunk."""
         return self._samples.chunks(self._chunk)
