@@ -105,10 +105,12 @@ def agree_exact_scaling(
     rough: Array = np.array(sums) / weight
     second = ExactTally(2 * n)
     apart = np.zeros(n, dtype=np.int64)  # samples that are not at the mean
+    rounding = SUMMATION_ERROR * np.abs(rough)[:, None]
     for X, weights in rows():
         D = X - rough[:, None]
         second.add(np.vstack([D, D**2]), weights)
-        apart += np.count_nonzero(D if weights is None else D * (weights > 0), axis=1)
+        counts = True if weights is None else weights > 0
+        apart += np.count_nonzero((np.abs(D) > rounding) & counts, axis=1)
     reply = yield Message.of(np.concatenate([second.numbers(), apart]))
     rest, squares = np.split(ExactTally.read(reply[:-n]) / weight, 2)
     found = _moments_of(float(weight), rough, rest, squares)

@@ -59,11 +59,14 @@ def test_without_hidden_layers_it_is_a_linear_regression(waves, settings):
         model.set_params(members=2, ridge=1e-12)
     else:
         model.set_params(members=1)
-    line = LinearRegression().fit(X, y)
-    predicted = model.fit(X, y).predict(X_test)
-    # Each of two members has seen four fifths of the samples.
-    tolerance = 0.1 if settings is FOUND else 1e-9
-    np.testing.assert_allclose(predicted, line.predict(X_test), atol=tolerance)
+    line = LinearRegression().fit(X, y).predict(X_test)
+    for units, rounding in (("dense", 1e-9), ("integer", 1e-4 * y.std())):
+        model.set_params(units=units)
+        predicted = model.fit(X, y).predict(X_test)
+        # Each of two members has seen four fifths of the samples. Inputs, targets and
+        # predictions of integers are multiples of 2^-16 deviations.
+        tolerance = 0.1 if settings is FOUND else rounding
+        np.testing.assert_allclose(predicted, line, atol=tolerance)
 
 
 @pytest.mark.parametrize("settings", [FIXED, FOUND], ids=["fixed", "found"])

@@ -317,7 +317,7 @@ def test_units_are_those_that_were_asked_for(units, tmp_path):
 
 
 def test_an_image_shape_that_dense_units_cannot_have_is_refused():
-    ask = ["simulate", "--data", "iris", "--nodes", 2, "--image-shape", "2x2"]
+    ask = ["simulate", "--data", "digits", "--nodes", 2, "--image-shape", "8x8"]
     assert "needs integer units" in wrong(*ask, "--units", "dense", *SMALL)
     assert "needs integer units" in wrong(*ask, "--solver", "krylov", *SMALL)
 

@@ -10,7 +10,14 @@ from benchmarks.accuracy import (
     regression,
     times,
 )
-from benchmarks.accuracy.models import BALANCED, CLASSIFIERS, DSSFN, REGRESSORS, SSFN
+from benchmarks.accuracy.models import (
+    BALANCED,
+    CLASSIFIERS,
+    DSSFN,
+    REGRESSORS,
+    SSFN,
+    UNITS,
+)
 from benchmarks.accuracy.sets import SETS
 from dssfn.rows import Row
 
@@ -24,6 +31,7 @@ def sample_rows():
         rows += _of_part("sets", SETS, CLASSIFIERS, seed, _classified)
         rows += _of_part("hospitals", ["heart"], CLASSIFIERS, seed, _in_hospitals)
         rows += _of_part("regression", regression.SETS, REGRESSORS, seed, _regressed)
+        rows += _of_part("units", SETS[:12], UNITS, seed, _classified)
         rows += _of_part("imbalance", imbalance.SETS, BALANCED, seed, _balanced)
         rows += _of_part(
             "paper-sets", paper_sets.WANTED, [SSFN], seed, _classified, way="defaults"
