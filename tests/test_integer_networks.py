@@ -85,7 +85,7 @@ def test_training_equals_the_formulas_written_out(data, settings):
         # Normal equations in double precision, with conditions of up to 1e8.
         assert relative(O, best) < 1e-6
         scores = slow.scores_of(O, layer)
-        np.testing.assert_array_equal(units.scores(number, O, Y) * 2**16, scores)
+        np.testing.assert_array_equal(units.scores(number, O, Y) * 2**17, scores)
         expected = slow.cost_of(T, scores, shard.weights)
         assert result.history[number].cost == pytest.approx(expected, rel=1e-13)
         if number < plan.depth:
@@ -109,7 +109,7 @@ def test_predictions_equal_the_formulas_written_out(regression):
     ):
         scores = slow.scores_of(O, layer)
         expected = (
-            net.target_shift[:, None] + net.target_scale[:, None] * scores / 2**16
+            net.target_shift[:, None] + net.target_scale[:, None] * scores / 2**17
         )
         np.testing.assert_array_equal(staged, expected)
         if number < plan.depth:

@@ -1,6 +1,6 @@
 """The layers of a network of fixed size whose features are small integers.
 
-How this works. A layer's features are the two sides of the scores, in steps of 2^-16,
+How this works. A layer's features are the two sides of the scores, in steps of 2^-17,
 and random units of one byte each, from a structured matrix (see `dssfn.exact`). The
 units see the features before them: scores in steps of 1/64, units as they are.
 """
@@ -31,7 +31,7 @@ class IntegerFeatures(NamedTuple):
     Parameters
     ----------
     values : int32 array of shape (m, c)
-        In steps of 2^-16: the inputs and the bias at layer 0, then the scores.
+        In steps of 2^-17: the inputs and the bias at layer 0, then the scores.
     units : uint8 array of shape (width, c)
         Random units; none at layer 0.
     """
@@ -59,7 +59,7 @@ class IntegerUnits:
         return both_sides(Y.values) if layer else Y.values.astype(np.float64)
 
     def scores(self, layer: int, O: Array, Y: IntegerFeatures) -> Array:
-        """Return O Y in steps of 2^-16, (Q, c)."""
+        """Return O Y in steps of 2^-17, (Q, c)."""
         scores: Array = in_steps(scores_of(O, self.wide(layer, Y), Y.units)) / STEPS
         return scores
 

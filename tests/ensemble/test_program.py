@@ -136,7 +136,7 @@ def test_the_validation_error_never_rises_with_depth(seed, size, plan):
     found = errors(simulation)
     if plan.is_exact:
         # The scores of both layers, and the mean that an infinite ridge corrects, are
-        # rounded to 2^-16 of a deviation, and those of few samples not to their means.
+        # rounded to 2^-17 of a deviation, and those of few samples not to their means.
         assert (np.diff(10 ** (found / 20)) <= 2.0**-13).all(), found
         return
     # An infinite ridge gives the layer before, but for the rounding of its mean.
@@ -204,7 +204,7 @@ def test_validation_counts_the_samples_that_are_left_out(K, units):
     of_zero = (T[:, seen] ** 2).sum(axis=0) @ w
     said = 10 * math.log10(cost / of_zero)
     # Layers are tried with output matrices of fewer bits, by which some scores are
-    # rounded to another multiple of 2^-16 than those of the model.
+    # rounded to another multiple of 2^-17 than those of the model.
     tolerance = 1e-4 if plan.is_exact else 1e-9
     assert record.validation_error_db == pytest.approx(said, abs=tolerance)
 
@@ -290,7 +290,7 @@ def test_ssfns_rule_grows_within_its_limits_and_never_raises_the_training_error(
     sizes = {"size": "ssfn", "width": width, "n_layers": n_layers}
     plan = plan_of(X, T, **sizes, seed=seed, units=units)
     found = simulate([Shard(X, T, weights)], plan, ALONE)
-    # Scores of integers are rounded to 2^-16, before and after a layer, and so are
+    # Scores of integers are rounded to 2^-17, before and after a layer, and so are
     # their targets.
     rounding = 2.0**-15 * math.sqrt(T.size) if units == "integer" else 0.0
     roots = np.sqrt(costs(found))

@@ -221,10 +221,10 @@ def test_chunks_of_any_size_tell_the_same_integers(exponent, chunk, monkeypatch)
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_integers_tell_what_real_numbers_do_but_for_their_rounding(weighted):
-    """Layer 0 has no units, and its inputs are rounded to 2^-16."""
+    """Layer 0 has no units, and its inputs are rounded to 2^-17."""
     X, T, weights = samples(weighted=weighted)
     w = np.ones(X.shape[1]) if weights is None else weights
-    told = walk(Shard(X, T, weights), Integer)["linear"].reshape(K + 1, -1) * 2.0**-32
+    told = walk(Shard(X, T, weights), Integer)["linear"].reshape(K + 1, -1) * 2.0**-34
     F = np.vstack([np.ones(X.shape[1]), (X - 0.5) / np.arange(1.0, P + 1)[:, None]])
     folds = folds_of(X, 5, seed=2)
     assert np.abs(F).max() < 32

@@ -153,8 +153,8 @@ def test_scores_of_a_regression_are_in_the_units_of_its_targets(units):
     expected = tallies[0].measure.scores(sum(tally.sums for tally in tallies))
     assert simulation.scores.total.r2 > 0.7
     assert simulation.scores.total.rmse > 2  # half of 50 times the noise
-    # Integers have targets that are rounded to 2^-16 of a deviation, which is 50.
-    tolerance = 50 * 2.0**-16 if units == "integer" else 1e-9
+    # Integers have targets that are rounded to 2^-17 of a deviation, which is 50.
+    tolerance = 50 * 2.0**-17 if units == "integer" else 1e-9
     figures = ("n", "r2", "mae", "rmse"), tolerance
     assert_equal_scores(simulation.scores.total, expected, *figures)
     for one, tally in zip(simulation.scores.by_node, tallies, strict=True):

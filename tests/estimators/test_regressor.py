@@ -64,7 +64,7 @@ def test_without_hidden_layers_it_is_a_linear_regression(waves, settings):
         model.set_params(units=units)
         predicted = model.fit(X, y).predict(X_test)
         # Each of two members has seen four fifths of the samples. Inputs, targets and
-        # predictions of integers are multiples of 2^-16 deviations.
+        # predictions of integers are multiples of 2^-17 deviations.
         tolerance = 0.1 if settings is FOUND else rounding
         np.testing.assert_allclose(predicted, line, atol=tolerance)
 
@@ -191,7 +191,7 @@ def test_a_history_of_numbers_knows_errors_but_no_accuracy(waves):
     last = errors[model.n_layers_]
     truth, predicted = np.column_stack([y, -y]), model.predict(X)
     # Of targets with a variance of one, the error in dB is that of 1 - R2. Targets are
-    # rounded to 2^-16 in a training: a five-thousandth of such an error, at random.
+    # rounded to 2^-17 in a training: a five-thousandth of such an error, at random.
     said = 10 * np.log10(1 - r2_score(truth, predicted))
     assert said > -30
     assert last == pytest.approx(said, abs=1e-3)

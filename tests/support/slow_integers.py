@@ -17,9 +17,9 @@ import numpy as np
 
 from dssfn.exact.structured import hadamard, random_signs
 
-STEP = Fraction(1, 2**16)  # of inputs, scores and targets
+STEP = Fraction(1, 2**17)  # of inputs, scores and targets
 LEVEL = Fraction(1, 2**5)  # of units
-WIDEST = 2**21
+WIDEST = 2**22
 
 
 @dataclass
@@ -44,9 +44,9 @@ def next_layer(layer, scores, *, is_first, seed, number, width):
     """The layer of that number, from the one before and its scores in steps."""
     sides = np.vstack([np.maximum(scores, 0), np.maximum(-scores, 0)])
     if is_first:  # 256 levels of an input of one
-        inputs = rounded_quotient(layer.wide, 2**8, most=4095)
+        inputs = rounded_quotient(layer.wide, 2**9, most=4095)
     else:  # 64 levels of a score of one
-        inputs = np.vstack([rounded_quotient(layer.wide, 2**10, most=127), layer.units])
+        inputs = np.vstack([rounded_quotient(layer.wide, 2**11, most=127), layer.units])
     units = [random_units(y, seed, number, width) for y in inputs.T]
     return Layer(sides, np.stack(units, axis=1))
 
@@ -100,8 +100,8 @@ def solve(layer, T, weights, *, is_first, gain, radius):
         usual = 2.0 ** math.floor(math.log2((weights**2).sum() / weights.sum()))
         roots = np.sqrt(weights / usual)
         wide, targets = (clipped(np.rint(A * roots / 4)) for A in (wide, targets))
-        units = clipped(np.rint(units * roots * 256))
-        values = np.repeat([4 * float(STEP), float(LEVEL) / 256], [n_wide, width])
+        units = clipped(np.rint(units * roots * 512))
+        values = np.repeat([4 * float(STEP), float(LEVEL) / 512], [n_wide, width])
         target_value *= 4
     rows = np.vstack([wide, units]).astype(np.int64).astype(object)  # no bound on sums
     factors = gains * values

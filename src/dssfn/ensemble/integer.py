@@ -1,6 +1,6 @@
 """Features as small integers, whose sums are exact.
 
-How this works. Inputs, scores and targets are rounded to multiples of 2^-16, and random
+How this works. Inputs, scores and targets are rounded to multiples of 2^-17, and random
 units to one byte each; `dssfn.exact.bounds` proves that all sums of their products are
 exact then. Output matrices are rounded as well, so that scores are the same on every
 processor. All of a member's numbers therefore depend on its samples alone, and not on
@@ -52,7 +52,7 @@ class Features:
     Parameters
     ----------
     values : int32 array of shape (m, c)
-        In steps of 2^-16: the inputs, or the scores from their mean.
+        In steps of 2^-17: the inputs, or the scores from their mean.
     units : uint8 array of shape (width, c)
         Random units.
     two_sided : bool
@@ -101,15 +101,15 @@ class Integer:
         return Exact()
 
     def targets(self, T: Array) -> Array:
-        """Return targets in steps of 2^-16."""
+        """Return targets in steps of 2^-17."""
         return in_steps(T) / STEPS
 
     def centres(self, levels: Array) -> Array:
-        """Return means in steps of 2^-16."""
+        """Return means in steps of 2^-17."""
         return in_steps(levels) / STEPS
 
     def linear(self, V: Array) -> Features:
-        """Return the inputs in steps of 2^-16, at most 32 deviations from the mean."""
+        """Return the inputs in steps of 2^-17, at most 32 deviations from the mean."""
         values = in_steps(V).astype(np.int32)
         return Features(values, no_units(V.shape[1]), two_sided=False)
 
@@ -164,7 +164,7 @@ class Integer:
         return Features(F.values, F.units[:width], F.two_sided)
 
     def advanced(self, S: Array, O: Array, F: Features) -> Array:
-        """Return S + O F, in steps of 2^-16."""
+        """Return S + O F, in steps of 2^-17."""
         return in_steps(S + scores_of(O, F.wide(), F.units)) / STEPS
 
     def tried(

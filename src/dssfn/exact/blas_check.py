@@ -12,7 +12,7 @@ import numpy as np
 
 from dssfn._rank_update import add_gram
 from dssfn.errors import NumericalError
-from dssfn.exact.bounds import CHUNK, TOP, WIDE
+from dssfn.exact.bounds import CHUNK, TOP, WIDE, WIDE_CHUNK
 
 ROWS = 24  # more than one block of any processor's kernels
 
@@ -23,7 +23,7 @@ def check_blas() -> None:
     whole = np.arange(ROWS * CHUNK, dtype=np.int64).reshape(ROWS, CHUNK) * 7919
     units = whole % (TOP + 1)
     units[0] = TOP  # the largest sum that there can be
-    wide = whole * 104729 % (2 * WIDE + 1) - WIDE
+    wide = whole[:, :WIDE_CHUNK] * 104729 % (2 * WIDE + 1) - WIDE
     products = units @ units.T  # of integers, which no BLAS has
     singles = units.astype(np.float32)
     upper = np.zeros((ROWS, ROWS), order="F")

@@ -8,10 +8,10 @@ BLAS adds. So it is enough to bound the sum of absolute values:
   the products of two units over a chunk are exact in float32. Added up in float64 they
   are exact for 2^39 samples, more than a node may have.
 - *Wide numbers*, which are inputs, scores, targets and what scores leave over, are
-  whole multiples of 2^-16 between -32 and 32: at most 2^21 of them. A unit times a wide
-  number, over a node's 2^23 samples, stays below 2^7 * 2^21 * 2^23 = 2^51. Two wide
-  numbers over a chunk stay below 1040 * 2^42 < 2^53; from there on they are kept as two
-  words, the lower one of 28 bits, which int64 adds up.
+  whole multiples of 2^-17 between -32 and 32: at most 2^22 of them. A unit times a wide
+  number, over a node's 2^23 samples, stays below 2^7 * 2^22 * 2^23 = 2^52. Two wide
+  numbers over 512 samples are at most 512 * 2^44 = 2^53; from there on they are kept as
+  two words, the lower one of 28 bits, which int64 adds up.
 - *Structured random matrices* of N places have entries of +-1 in each factor, so that
   all numbers on the way are at most N times the length of the input vector. Where that
   is below 2^24 they are exact in float32: from layer 2 on always, for N <= 2048, since
@@ -21,7 +21,7 @@ BLAS adds. So it is enough to bound the sum of absolute values:
   127 stay below 2^24. Where they meet wide numbers their digits have as many bits as
   float64 leaves for the number of features.
 - *Totals* over all nodes are int64: units by wide numbers over 2^33 samples stay below
-  2^7 * 2^21 * 2^33 = 2^61, and so many words or digits of 28 bits as well.
+  2^7 * 2^22 * 2^33 = 2^62, and so many words or digits of 28 bits as well.
 """
 
 from __future__ import annotations
@@ -35,11 +35,12 @@ FLOAT32, FLOAT64 = 2**24, 2**53  # whole numbers up to here are exact
 
 TOP = 127  # of a random unit, which takes one byte
 LEVELS = 32  # of a random unit, in one deviation
-WIDE = 2**21  # of inputs, scores and targets
-STEPS = 2**16  # of these, in one unit
+WIDE = 2**22  # of inputs, scores and targets
+STEPS = 2**17  # of these, in one unit
 DEVIATION = 16  # levels of the inputs of units, in one deviation, from layer 2 on
 FIRST_TOP, FIRST_DEVIATION = 4095, 256  # the same in layer 1
 CHUNK = FLOAT32 // TOP**2  # samples whose products are added up in float32
+WIDE_CHUNK = FLOAT64 // WIDE**2  # samples whose wide products are, in float64
 DIGIT = 2**7  # base of the digits of output matrices that meet units
 N_DIGITS = 4
 HALF_DIGIT = DIGIT // 2
@@ -51,7 +52,7 @@ MOST_PLACES = 2**20
 MOST_NODE_SAMPLES, MOST_SAMPLES = 2**23, 2**33
 
 assert CHUNK * TOP**2 < FLOAT32
-assert CHUNK * WIDE**2 < FLOAT64
+assert WIDE_CHUNK * WIDE**2 <= FLOAT64
 assert MOST_NODE_SAMPLES * TOP * WIDE < FLOAT64
 assert MOST_NODE_SAMPLES * TOP**2 < FLOAT64
 assert MOST_SAMPLES * TOP * WIDE < 2**63

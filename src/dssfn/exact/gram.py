@@ -19,7 +19,7 @@ from scipy.linalg import lapack
 from dssfn._rank_update import add_gram
 from dssfn._typing import Array, Integers, Numbers
 from dssfn.exact.blas_check import check_blas
-from dssfn.exact.bounds import CHUNK, WORD
+from dssfn.exact.bounds import CHUNK, WIDE_CHUNK, WORD
 from dssfn.exact.structured import Bytes
 
 BLOCK = 128  # units that are made float64 at once, so that they stay in the cache
@@ -176,11 +176,11 @@ class ExactSums:
         Parameters
         ----------
         W : float64 array of shape (n_wide, c)
-            Whole numbers of at most 2^21.
+            Whole numbers of at most 2^22.
         U : uint8 array of shape (n - n_wide, c)
             All units, old and new, of at most 127.
         D : float64 array of shape (Q, c)
-            Whole numbers of at most 2^21.
+            Whole numbers of at most 2^22.
         """
         for start in range(0, W.shape[1], CHUNK):
             columns = slice(start, start + CHUNK)
@@ -188,27 +188,37 @@ class ExactSums:
 
     def _add_chunk(self, W: Array, U: Bytes, D: Array) -> None:
         layout = self._layout
-        if layout.new_wide:
-            new = W[layout.old_wide :]
-            among = np.zeros((len(new), len(new)), order="F")
-            add_gram(among, new)
-            sums = (new @ W[: layout.old_wide].T, among, D @ new.T)
-            for words, left in zip(self._words, sums, strict=True):
-                high = np.floor(left / WORD)
-                words[0] += high.astype(np.int64)
-                words[1] += (left - high * WORD).astype(np.int64)
+        for start in range(0, W.shape[1] if layout.new_wide else 0, WIDE_CHUNK):
+            self._add_wide(*(A[:, start : start + WIDE_CHUNK] for A in (W, D)))
         if layout.new_units:
-            singles = U.astype(np.float32)
-            new_units = singles[layout.old_units :]
-            add_gram(self._units, new_units)
-            if layout.old_units:
-                self._by_units += new_units @ singles[: layout.old_units].T
-            both = np.vstack([W, D])
-            for start in range(0, len(new_units), BLOCK):
-                rows = slice(start, start + BLOCK)
-                products = new_units[rows].astype(np.float64) @ both.T
-                self._by_wide[rows] += products[:, : len(W)]
-                self._C[:, rows] += products[:, len(W) :].T
+            self._add_units(W, U, D)
+
+    def _add_wide(self, W: Array, D: Array) -> None:
+        """Add products of wide numbers."""
+        layout = self._layout
+        new = W[layout.old_wide :]
+        among = np.zeros((len(new), len(new)), order="F")
+        add_gram(among, new)
+        sums = (new @ W[: layout.old_wide].T, among, D @ new.T)
+        for words, left in zip(self._words, sums, strict=True):
+            high = np.floor(left / WORD)
+            words[0] += high.astype(np.int64)
+            words[1] += (left - high * WORD).astype(np.int64)
+
+    def _add_units(self, W: Array, U: Bytes, D: Array) -> None:
+        """Add products of units by units and by wide numbers."""
+        layout = self._layout
+        singles = U.astype(np.float32)
+        new_units = singles[layout.old_units :]
+        add_gram(self._units, new_units)
+        if layout.old_units:
+            self._by_units += new_units @ singles[: layout.old_units].T
+        both = np.vstack([W, D])
+        for start in range(0, len(new_units), BLOCK):
+            rows = slice(start, start + BLOCK)
+            products = new_units[rows].astype(np.float64) @ both.T
+            self._by_wide[rows] += products[:, : len(W)]
+            self._C[:, rows] += products[:, len(W) :].T
 
     def merge(self, other: ExactSums, times: int = 1) -> None:
         """Add the samples of other sums, so many times."""

@@ -19,15 +19,15 @@ from dssfn.exact.bounds import LEVELS, STEPS, WIDE, check_node_samples
 from dssfn.exact.gram import ExactSums, Layout
 from dssfn.exact.structured import Bytes
 
-LARGEST_ROOT = 45.0  # of a sample's weight; 127 * 45 * 2^8 is below 2^21
-ROOT_OF_UNIT, ROOT_OF_WIDE = 2.0**8, 2.0**-2  # what features are multiplied by as well
+LARGEST_ROOT = 45.0  # of a sample's weight; 127 * 45 * 2^9 is below 2^22
+ROOT_OF_UNIT, ROOT_OF_WIDE = 2.0**9, 2.0**-2  # what features are multiplied by as well
 
 
 def in_steps(values: Array) -> Array:
-    """Return whole numbers of steps of 2^-16, at most 2^21.
+    """Return whole numbers of steps of 2^-17, at most 2^22.
 
     >>> in_steps(np.array([0.5, 1e9])).tolist()
-    [32768.0, 2097152.0]
+    [65536.0, 4194304.0]
     """
     return whole(values * STEPS, WIDE)
 
@@ -58,7 +58,7 @@ def level_values(n_wide: int, n: int, *, weighted: bool) -> Array:
     """Return the value of one level of n features, a power of two each.
 
     >>> level_values(1, 2, weighted=False).tolist()
-    [1.52587890625e-05, 0.03125]
+    [7.62939453125e-06, 0.03125]
     """
     values = np.full(n, 1.0 / STEPS)
     values[n_wide:] = 1.0 / LEVELS
