@@ -53,7 +53,7 @@ def train_fixed(
         Features(samples, plan, memory=memory, n_threads=n_threads)
     ) as features:
         if start is None:
-            agreed, before = yield from _agree(features, plan)
+            agreed, before = yield from _agree(features, plan, n_threads)
             progress = Progress((), (), before)
         else:
             agreed, progress = start.stages[0], start
@@ -117,7 +117,9 @@ def is_complete(plan: Plan, progress: Progress | None) -> bool:
     return progress is not None and len(progress.stages) == plan.depth + 1
 
 
-def _agree(features: Features, plan: Plan) -> Program[tuple[Stage, int]]:
+def _agree(
+    features: Features, plan: Plan, n_threads: int
+) -> Program[tuple[Stage, int]]:
     """Return the scaling of inputs and targets, and the averagings that it took."""
     agreed = _nothing_agreed(plan)
     wanted = [plan.standardize, are_agreed(plan)]  # moments of X, and of T
@@ -133,7 +135,7 @@ def _agree(features: Features, plan: Plan) -> Program[tuple[Stage, int]]:
 
     program = agree_scaling(rows, features.weight)
     if plan.is_exact:
-        program = agree_exact_scaling(rows, n)
+        program = agree_exact_scaling(rows, n, n_threads)
     moments, _, n_averagings = yield from run_about(INPUTS, program)
     P = plan.n_features if plan.standardize else 0
     if plan.standardize:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -82,7 +84,7 @@ def agree_scaling(
 
 
 def agree_exact_scaling(
-    rows: Callable[[], Iterable[Weighted]], n: int
+    rows: Callable[[], Iterable[Weighted]], n: int, n_threads: int = 1
 ) -> Program[Moments]:
     """Agree on mean and standard deviation of n features, exactly.
 
@@ -92,30 +94,52 @@ def agree_exact_scaling(
     ----------
     rows : callable
         Returns samples and their weights, (n, c) at a time.
-    n : int
-        The number of features.
+    n, n_threads : int
+        The number of features, and how many threads take samples.
     """
-    first = ExactTally(1 + n)
-    for X, weights in rows():
+
+    def first(X: Array, weights: Array | None) -> Integers:
         _check(X)
-        first.add(np.vstack([np.ones(X.shape[1]), X]), weights)
-    weight, *sums = ExactTally.read((yield Message.of(first.numbers())))
+        tally = ExactTally(1 + n)
+        tally.add(np.vstack([np.ones(X.shape[1]), X]), weights)
+        return tally.numbers()
+
+    message = Message.of(_total(first, rows(), n_threads))
+    weight, *sums = ExactTally.read((yield message))
     if not weight > 0:
         raise DataError(NO_WEIGHT)
     rough: Array = np.array(sums) / weight
-    second = ExactTally(2 * n)
-    apart = np.zeros(n, dtype=np.int64)  # samples that are not at the mean
     rounding = SUMMATION_ERROR * np.abs(rough)[:, None]
-    for X, weights in rows():
+
+    def second(X: Array, weights: Array | None) -> Integers:
         D = X - rough[:, None]
-        second.add(np.vstack([D, D**2]), weights)
+        tally = ExactTally(2 * n)
+        tally.add(np.vstack([D, D**2]), weights)
         counts = True if weights is None else weights > 0
-        apart += np.count_nonzero((np.abs(D) > rounding) & counts, axis=1)
-    reply = yield Message.of(np.concatenate([second.numbers(), apart]))
+        # How many samples are not at the mean.
+        apart = np.count_nonzero((np.abs(D) > rounding) & counts, axis=1)
+        return np.concatenate([tally.numbers(), apart])
+
+    reply = yield Message.of(_total(second, rows(), n_threads))
     rest, squares = np.split(ExactTally.read(reply[:-n]) / weight, 2)
     found = _moments_of(float(weight), rough, rest, squares)
     _check_deviations(found, squares, reply[-n:])
     return found
+
+
+def _total(
+    work: Callable[[Array, Array | None], Integers],
+    rows: Iterable[Weighted],
+    n_threads: int,
+) -> Integers:
+    """Return the sum of what some work gives for all samples."""
+    items = iter(rows)
+    total: Integers = work(*next(items))
+    with ThreadPoolExecutor(n_threads) as pool:
+        while batch := list(islice(items, n_threads)):
+            for part in pool.map(lambda one: work(*one), batch):
+                total = total + part
+    return total
 
 
 def _check_deviations(found: Moments, squares: Array, apart: Integers) -> None:

@@ -102,7 +102,9 @@ class Basis:
         )
 
 
-def agree_basis(samples: Samples, plan: Plan, n_nodes: int) -> Program[Basis]:
+def agree_basis(
+    samples: Samples, plan: Plan, n_nodes: int, n_threads: int = 1
+) -> Program[Basis]:
     """Agree on the moments of inputs and targets, and on what follows from them."""
     P = plan.n_features
 
@@ -113,7 +115,7 @@ def agree_basis(samples: Samples, plan: Plan, n_nodes: int) -> Program[Basis]:
     counted = min(samples.n_samples, _least_samples(plan))
     if plan.is_exact:
         check_node_samples(samples.n_samples)
-        exact = agree_exact_scaling(rows, P + plan.n_outputs)
+        exact = agree_exact_scaling(rows, P + plan.n_outputs, n_threads)
         moments, total, _ = yield from run_about(INPUTS, exact, np.array([counted]))
         n_counted, weight = int(total[0]), moments.weight
     else:

@@ -79,7 +79,7 @@ def grow_ensemble(
     Parameters are those of `dssfn.training.train_node`.
     """
     if start is None:
-        program = agree_basis(samples, plan, n_nodes)
+        program = agree_basis(samples, plan, n_nodes, n_threads)
         basis, _, before = yield from run_about(INPUTS, program)
         progress = Progress((), (), before)
     else:
