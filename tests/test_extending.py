@@ -39,7 +39,9 @@ def test_a_solver_from_outside_trains_and_reaches_the_optimum(extended, capsys):
     shards = random_shards(
         np.random.default_rng(0), sizes=[8, 9, 10, 11, 12], n_features=4, n_classes=3
     )
-    plan = Plan(n_features=4, classes=(0, 1, 2), n_layers=0, n_iter=20_000)
+    plan = Plan(
+        n_features=4, classes=(0, 1, 2), n_layers=0, n_iter=20_000, units="dense"
+    )
     costs = {
         solver: simulate(shards, plan.replace(solver=solver), RING).history[0].cost
         for solver in ("gram", "descent")

@@ -30,9 +30,9 @@ def test_a_chunk_of_the_largest_units_is_exact_in_single_precision(add):
 
 def test_a_chunk_of_the_largest_wide_numbers_is_exact_in_double_precision():
     # One less than the largest, so that the sum is odd and needs all of its bits.
-    full = np.full((1, bounds.CHUNK + 1), float(bounds.WIDE - 1))
+    full = np.full((1, bounds.WIDE_CHUNK + 1), float(bounds.WIDE - 1))
     full[0, -1] = 1.0
-    total = bounds.CHUNK * (bounds.WIDE - 1) ** 2 + 1
+    total = bounds.WIDE_CHUNK * (bounds.WIDE - 1) ** 2 + 1
     assert int((full @ full.T)[0, 0]) == total
     assert total < bounds.FLOAT64
 

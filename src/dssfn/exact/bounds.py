@@ -69,7 +69,7 @@ def digit_bits(n_features: int) -> int:
     """Return the bits of a digit that meets so many wide numbers in float64.
 
     >>> digit_bits(21)
-    27
+    26
     """
     return 53 - WIDE.bit_length() - max(n_features, 1).bit_length() + 1
 
