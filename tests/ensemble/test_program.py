@@ -11,6 +11,7 @@ from dssfn.calibration import probabilities
 from dssfn.config import Plan
 from dssfn.ensemble import choices as rules
 from dssfn.errors import PlanError
+from dssfn.exact.outputs import rounded_outputs
 from dssfn.shard import Shard, one_hot
 from dssfn.simulator import simulate
 from dssfn.topology import build_topology
@@ -388,3 +389,14 @@ def test_whole_nodes_are_left_out_in_turn():
         for group in (shards, shards[:2])
     ]
     np.testing.assert_allclose(outputs[0][2], outputs[1][3], rtol=1e-9)
+
+
+def test_a_hidden_layer_as_wide_as_the_inputs_is_rounded_as_a_hidden_one():
+    rng = np.random.default_rng(0)
+    X, T, _ = draw(rng, P=16, Q=3, J=200)
+    plan = plan_of(X, T, n_layers=2, width=10, members=2, units="integer")
+    model = simulate([Shard(X, T)], plan, ALONE).networks[0]
+    for outputs in model.outputs[1:]:
+        assert outputs.shape[-1] == 1 + 16
+        for O in outputs:
+            assert (rounded_outputs(O, 1 + 2 * 3) == O).all()

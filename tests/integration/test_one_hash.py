@@ -10,7 +10,6 @@ import hashlib
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
@@ -22,16 +21,14 @@ from sklearn.datasets import load_diabetes, load_digits
 from dssfn import SSFNClassifier, save_network, simulate
 from dssfn.config import Plan
 from dssfn.datasets.partition import partition
-from dssfn.driver import drive
 from dssfn.ensemble import basis, track
 from dssfn.exact import gram
 from dssfn.federation import load_federation
 from dssfn.planning import settle
 from dssfn.shard import Shard, one_hot
 from dssfn.topology import build_topology
-from dssfn.training import train_node
-from dssfn.transports import memory_network
 from tests.support.lab import FEATURES, Lab
+from tests.support.memory_hosts import over_memory
 from tests.support.trainings import ALONE, DATA
 
 BIN = Path(sys.executable).parent
@@ -214,27 +211,6 @@ def test_another_routine_for_products_writes_the_file(
         shards_of("digits", kind, 2, "iid"), plan, build_topology("path", 2)
     )
     assert digest(found.networks[0], tmp_path) == expected
-
-
-def over_memory(hosts, shards, plan, topology, n_threads):
-    """The models of all nodes, by hosts that exchange letters in this process."""
-    plan, averaging = settle(plan, topology)
-    nodes = range(topology.n_nodes)
-    links = [(i, j) for i in nodes for j in topology.neighbours(i)]
-
-    def host(transport, mine):
-        programs = {
-            node: train_node(
-                shards[node], plan, n_nodes=len(nodes), node=node, n_threads=n_threads
-            )
-            for node in mine
-        }
-        return list(drive(programs, averaging, transport).values())
-
-    with ThreadPoolExecutor(len(hosts)) as pool:
-        transports = memory_network(hosts, links, deadline=60)
-        found = list(pool.map(host, transports, hosts))
-    return [model for models in found for model in models]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -15,15 +14,12 @@ import polars as pl
 import pytest
 
 from dssfn import load_network, save_network, simulate
-from dssfn.driver import drive
 from dssfn.federation import load_federation
-from dssfn.planning import settle
 from dssfn.shard import Shard, one_hot
 from dssfn.topology import build_topology
-from dssfn.training import train_node
-from dssfn.transports import memory_network
 from tests.support.ensembles import choices, draw, plan_of, split
 from tests.support.lab import Lab, digits_of
+from tests.support.memory_hosts import over_memory
 
 BIN = Path(sys.executable).parent
 
@@ -35,25 +31,6 @@ def digest(path):
 def file_of(model, folder):
     save_network(model, folder / "model")
     return digest(folder / "model")
-
-
-def over_memory(hosts, shards, plan, topology):
-    """The models of all nodes, by hosts that exchange letters in this process."""
-    plan, averaging = settle(plan, topology)
-    nodes = range(topology.n_nodes)
-    links = [(i, j) for i in nodes for j in topology.neighbours(i)]
-
-    def host(transport, mine):
-        programs = {
-            node: train_node(shards[node], plan, n_nodes=len(nodes), node=node)
-            for node in mine
-        }
-        return list(drive(programs, averaging, transport).values())
-
-    with ThreadPoolExecutor(len(hosts)) as pool:
-        transports = memory_network(hosts, links, deadline=60)
-        found = list(pool.map(host, transports, hosts))
-    return [model for models in found for model in models]
 
 
 PLANS = {
@@ -89,7 +66,7 @@ def test_every_graph_and_split_finds_the_model_of_one_machine(partition):
     shards = split(X, T, None, owner)
     together = simulate([Shard(X, T)], plan, build_topology("complete", 1))
     for kind in ("circular", "path", "star", "complete"):
-        apart = simulate(shards, plan, build_topology(kind, len(shards)))
+        apart = simulate(shards, plan, build_topology(kind, len(shards)), apart=True)
         assert choices(apart) == choices(together)
         one, many = (s.networks[0].scores(X) for s in (together, apart))
         # sums in another order, through the layers

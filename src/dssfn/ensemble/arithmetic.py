@@ -125,11 +125,15 @@ class Arithmetic(Protocol):
     def rounded(self, path: Array, layer: int) -> Array:
         """Return output matrices (.., Q, n) that are tried on validation samples."""
 
-    def settled(self, sums: Sums, pull: Pull, guess: Array, gains: Array) -> Array:
+    def settled(
+        self, layer: int, sums: Sums, pull: Pull, guess: Array, gains: Array
+    ) -> Array:
         """Return the output matrix of a layer, for the ridge that was chosen.
 
         Parameters
         ----------
+        layer : int
+            Zero, or any other number for a hidden layer.
         sums : Sums
             The agreed sums.
         pull : Pull

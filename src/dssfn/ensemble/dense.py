@@ -134,7 +134,9 @@ class Dense:
         """Return output matrices as they are."""
         return path
 
-    def settled(self, sums: Sums, pull: Pull, guess: Array, gains: Array) -> Array:
+    def settled(
+        self, layer: int, sums: Sums, pull: Pull, guess: Array, gains: Array
+    ) -> Array:
         """Return the output matrix that was tried."""
         return guess
 

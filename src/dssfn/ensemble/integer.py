@@ -214,10 +214,11 @@ class Integer:
         """Return output matrices whose products with features are exact."""
         return rounded_outputs(path, self._n_wide(layer), n_digits=1)
 
-    def settled(self, sums: Sums, pull: Pull, guess: Array, gains: Array) -> Array:
+    def settled(
+        self, layer: int, sums: Sums, pull: Pull, guess: Array, gains: Array
+    ) -> Array:
         """Return the output matrix that every processor finds, and rounds alike."""
         O = settled_output(sums.scaled(gains), pull) * gains
-        layer = int(len(gains) != CONSTANT + self.plan.n_features)
         return rounded_outputs(O, self._n_wide(layer))
 
     def _n_wide(self, layer: int) -> int:

@@ -375,7 +375,8 @@ class _Growth:
     def _settling(self, layer: int, tried: _Tried) -> Agreed:
         """Return the request for the output matrices of a layer."""
         pull = self.rules.pulls(layer)[tried.choice]
-        return Agreed(settle, (self.arithmetic, tried.solved, tried.choice, pull))
+        arguments = (layer, tried.solved, tried.choice, pull)
+        return Agreed(settle, (self.arithmetic, *arguments))
 
     def _total(self, layer: int, numbers: Numbers) -> Program[Array]:
         """Return the sums over all nodes of what a tally holds."""

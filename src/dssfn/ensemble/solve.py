@@ -144,13 +144,13 @@ def solve_hidden(
 
 
 def settle(
-    arithmetic: Arithmetic, solved: Solved, choice: int, pull: Pull
+    arithmetic: Arithmetic, layer: int, solved: Solved, choice: int, pull: Pull
 ) -> tuple[Array, ...]:
     """Return the output matrices of all members for the ridge that was chosen."""
 
     def one(member: tuple[Sums, Array]) -> Array:
         sums, path = member
-        return arithmetic.settled(sums, pull, path[choice], solved.gains)
+        return arithmetic.settled(layer, sums, pull, path[choice], solved.gains)
 
     members = zip(solved.sums, solved.paths, strict=True)
     return tuple(_side_by_side(len(solved.gains))(one, members))

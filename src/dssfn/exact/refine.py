@@ -4,7 +4,7 @@ How this works. BLAS and LAPACK round differently on different processors, and f
 different numbers of threads. A solution that they give is only a first guess here: what
 it leaves over is computed exactly, by products of slices that are short enough to be
 added up without rounding, and a correction is solved for, until the solution is known
-to some 80 bits. Rounded to far fewer, it is the same everywhere.
+to some 70 bits. Rounded to far fewer, it is the same everywhere.
 """
 
 from __future__ import annotations
