@@ -60,10 +60,10 @@ def add_gram(upper: Array, Y: Array | NDArray[np.float32]) -> None:
     assert upper.dtype == np.float64
     assert upper.flags.f_contiguous
     if Y.dtype == np.float64:
-        _syrk(Y, 1.0, upper)
+        update_gram(upper, Y)
     else:
         products = _scratch(n)
-        _syrk(Y, 0.0, products)
+        update_gram(products, Y, kept=0.0)
         np.add(upper, products, out=upper)
 
 
@@ -78,7 +78,12 @@ def _scratch(n: int) -> NDArray[np.float32]:
     return products
 
 
-def _syrk(Y: NDArray[Any], kept: float, upper: NDArray[Any]) -> None:
+def update_gram(upper: NDArray[Any], Y: NDArray[Any], kept: float = 1.0) -> None:
+    """Make the upper triangle of a matrix `kept` times itself plus Y Y^T, in place.
+
+    Both are of one precision, in which the sums are taken.
+    """
+    assert upper.dtype == Y.dtype
     Y = np.ascontiguousarray(Y)  # its rows are the columns of Fortran's A = Y^T
     routine, number = _ROUTINES[Y.dtype]
     n, J = (ctypes.c_int(size) for size in Y.shape)

@@ -6,11 +6,15 @@ concave and rises with lam, so Newton's method started left of the root climbs t
 without overshooting (Hebden's secular equation). A small or a singular G is
 diagonalised once. A large one is factored again for every lam, which takes far longer
 than to solve with the factor. So each factor is used several times: the powers C A^-1,
-C A^-2, .. with A = G + lam I span a small space in which the next multiplier is found
-almost exactly, and near the root they are a Taylor series that needs no further factor.
+C A^-2, .. with A = G + lam I, for all lam so far, span a small space in which the next
+multiplier is found almost exactly (rational Krylov), and near the root they are a
+Taylor series that needs no further factor.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.linalg import get_lapack_funcs, qr
@@ -18,13 +22,17 @@ from scipy.linalg import get_lapack_funcs, qr
 from dssfn._typing import Array
 from dssfn.errors import NumericalError
 
+Solver: TypeAlias = Callable[[Array], Array]  # B -> B A^-1
+Factor: TypeAlias = Callable[[float], Solver | None]  # lam -> that of A = G + lam I
+
 EPS = float(np.finfo(float).eps)
 TINY = float(np.finfo(float).tiny)
 
 SMALL = 100  # up to this size diagonalising is as fast
 POWERS = 4  # of the inverse that a factor is used for
 NEAR = 1e-4  # relative change of lam over which their Taylor series is exact
-JUMPS = 3  # factors that are followed by a jump; then Newton, which always arrives
+GUESS = 0.05  # the same for a multiplier that is found in their span
+JUMPS = 4  # factors that are followed by a jump; then Newton, between two bounds
 
 
 def squared_norm(A: Array) -> float:
@@ -110,39 +118,113 @@ def _secular(s: Array, c: Array, radius: float, *, start: float) -> float:
     )
 
 
+def find_multiplier(
+    G: Array, C: Array, radius: float, least: float, factor: Factor | None = None
+) -> tuple[float, float]:
+    """Return about the least lam >= `least` with ||C (G + lam I)^-1|| <= radius.
+
+    Parameters
+    ----------
+    G, C, radius
+        As in `solve_ball`.
+    least : float
+        Above rounding: G + least I is regular.
+    factor : callable, optional
+        Takes lam and returns a solver of G + lam I, or None if it cannot be factored.
+
+    Returns
+    -------
+    tuple of float
+        The multiplier, and by how much the norm falls if lam rises: -d log / d log.
+    """
+    if len(G) > SMALL:
+        found = _climb(G, C, radius, least, factor or factored(G), GUESS)
+        if found is not None:
+            lam = found.lam if found.is_inside else _jump(G, C, found.blocks, radius)
+            return max(lam, least), 1 / found.slope
+    s, U = np.linalg.eigh(G)
+    s = np.maximum(s, 0.0)
+    c: Array = np.linalg.norm(C @ U, axis=0)
+    lam = _secular(s, c, radius, start=least)
+    parts = (c / (s + lam)) ** 2
+    falls = lam * float(np.sum(parts / (s + lam))) / max(float(parts.sum()), TINY)
+    return lam, falls
+
+
+def factored(G: Array) -> Factor:
+    """Return a function that factors G + lam I."""
+    potrf, potrs = get_lapack_funcs(("potrf", "potrs"), (G,))
+
+    def factor(lam: float) -> Solver | None:
+        A = np.array(G.T, order="F")  # a plain copy, since G is symmetric
+        A[np.diag_indices_from(A)] += lam
+        L, failed = potrf(A, lower=True, overwrite_a=True, clean=False)
+        if failed:
+            return None
+        return lambda B: np.ascontiguousarray(potrs(L, B.T, lower=True)[0].T)
+
+    return factor
+
+
 def _by_factors(G: Array, C: Array, radius: float) -> Array | None:
     """Return the solution, or None if lam or an eigenvalue is lost in rounding."""
     rounding = max(float(np.linalg.norm(G)) * len(G) * EPS, TINY)
-    lam = rounding
-    for k in range(12):  # two or three in practice; more only follow rounding
-        powers = _powers(G, C, lam)
-        if powers is None:
+    found = _climb(G, C, radius, rounding, factored(G), NEAR)
+    if found is None:
+        return None
+    if found.is_inside:
+        return _inside(G, C, radius)
+    return _moved(found.powers, found.step, found.slope, radius)
+
+
+class _Climbed(NamedTuple):
+    """A multiplier near the sphere, or the first one if that lies inside the ball."""
+
+    lam: float
+    blocks: list[Array]  # whose span nearly holds solutions for other multipliers
+    powers: list[Array]  # C A^-1, lam C A^-2, lam^2 C A^-3, ..
+    step: float  # to the sphere, in units of lam
+    slope: float  # -d log lam / d log norm
+    is_inside: bool
+
+
+def _climb(
+    G: Array, C: Array, radius: float, least: float, factor: Factor, near: float
+) -> _Climbed | None:
+    """Return a multiplier near that of the sphere, or None if it is lost in rounding.
+
+    Parameters
+    ----------
+    G, C, radius, least, factor
+        As in `find_multiplier`.
+    near : float
+        How near, in units of lam.
+    """
+    lam, low, high = least, least, np.inf  # outside the ball, and inside
+    blocks = [C]
+    for k in range(30):  # two to four in practice; more only follow rounding
+        solve = factor(lam)
+        if solve is None:
             return None
+        powers = [solve(C)]
         norm = float(np.linalg.norm(powers[0]))
         excess = norm / radius - 1
-        if excess <= 0 and lam == rounding:
-            return _inside(G, C, radius)
+        is_inside = excess <= 0 and lam == least
+        while len(powers) < (2 if is_inside else POWERS):
+            powers.append(solve(lam * powers[-1]))
         slope = norm**2 / max(float(np.vdot(powers[0], powers[1])), TINY)
-        step = excess * slope  # Newton's, in units of lam
-        if abs(step) <= NEAR:
-            return _moved(powers, step, slope, radius)
-        wanted = _jump(G, C, powers, radius) if k < JUMPS else lam * (1 + step)
-        lam = max(wanted, rounding)
+        step = excess * slope
+        blocks += powers
+        if is_inside or abs(step) <= near:
+            return _Climbed(lam, blocks, powers, step, slope, is_inside)
+        low, high = (lam, high) if excess > 0 else (low, lam)
+        if k < JUMPS:
+            lam = max(_jump(G, C, blocks, radius), least)
+        else:
+            lam *= float(np.exp(np.clip(np.log1p(excess) * slope, -700, 700)))
+        if not low < lam < high:
+            lam = np.sqrt(low * high) if np.isfinite(high) else 100 * low
     return None
-
-
-def _powers(G: Array, C: Array, lam: float) -> list[Array] | None:
-    """Return C A^-1, lam C A^-2, lam^2 C A^-3, .., if A = G + lam I can be factored."""
-    potrf, potrs = get_lapack_funcs(("potrf", "potrs"), (G,))
-    A = np.array(G.T, order="F")  # a plain copy, since G is symmetric
-    A[np.diag_indices_from(A)] += lam
-    L, failed = potrf(A, lower=True, overwrite_a=True, clean=False)
-    if failed:
-        return None
-    powers: list[Array] = [potrs(L, C.T, lower=True)[0].T]
-    while len(powers) < POWERS:
-        powers.append(potrs(L, lam * powers[-1].T, lower=True)[0].T)
-    return powers
 
 
 def _moved(powers: list[Array], step: float, slope: float, radius: float) -> Array:
@@ -155,14 +237,17 @@ def _moved(powers: list[Array], step: float, slope: float, radius: float) -> Arr
     return O
 
 
-def _jump(G: Array, C: Array, powers: list[Array], radius: float) -> float:
-    """Return the multiplier of the problem restricted to the span of C and powers.
+def _jump(G: Array, C: Array, blocks: list[Array], radius: float) -> float:
+    """Return the multiplier of the problem restricted to the span of some blocks.
 
-    Solutions for other multipliers nearly lie in there: those near lam by their Taylor
-    series, those far above because they tend to a multiple of C.
+    Solutions for other multipliers nearly lie in there: those near a lam whose powers
+    are blocks by their Taylor series, those between two of them as well, and those far
+    above because they tend to a multiple of C.
     """
-    blocks = [B.T / max(float(np.linalg.norm(B)), TINY) for B in (C, *powers)]
-    V, _ = qr(np.hstack(blocks), mode="economic", check_finite=False)
+    most = max(len(G) // (3 * len(C)), 1 + POWERS)
+    kept = [blocks[0], *blocks[1:][-(most - 1) :]]
+    columns = [B.T / max(float(np.linalg.norm(B)), TINY) for B in kept]
+    V, _ = qr(np.hstack(columns), mode="economic", check_finite=False)
     S = V.T @ (G @ V)
     s, U = np.linalg.eigh((S + S.T) / 2)
     c: Array = np.linalg.norm((C @ V) @ U, axis=0)

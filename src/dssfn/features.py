@@ -17,9 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -31,6 +29,7 @@ from dssfn.errors import PlanError
 from dssfn.exact.bounds import CHUNK as EXACT_CHUNK
 from dssfn.exact.samples import SampleSums, in_steps
 from dssfn.integer_units import IntegerFeatures, IntegerUnits
+from dssfn.lanes import Lanes
 from dssfn.network import DenseUnits, standardise
 from dssfn.problem import ExactShare, LayerProblem, LayerShare, LayerSums, weighted
 from dssfn.shard import Rows, Samples
@@ -208,10 +207,10 @@ class Features:
         self._samples = samples
         self._plan = plan
         self._layer = 0
-        self._n_threads = n_threads
+        # Integer features are so small that some may wait while others are at work.
+        self._lanes = Lanes(n_threads, waiting=1 if plan.is_exact else 0)
         self._chunk, fits = _room(samples, plan, memory, n_threads)
         self._store: ChunkStore = InMemory() if fits else InFile()
-        self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
         self._shift = np.zeros(plan.n_features)
         self._scale = np.ones(plan.n_features)
         self._targets: Targets | None = None
@@ -308,8 +307,7 @@ class Features:
 
     def close(self) -> None:
         """Free the memory or the temporary file."""
-        if self._pool:
-            self._pool.shutdown()
+        self._lanes.close()
         self._store.close()
 
     def _has_few(self, layer: int) -> bool:
@@ -317,23 +315,15 @@ class Features:
         return self._samples.n_samples < self._plan.inputs_of(layer)
 
     def _no_sums(self, layer: int) -> list[Any]:
-        return [self._arithmetic.no_sums(layer) for _ in range(self._n_threads)]
+        return [self._arithmetic.no_sums(layer) for _ in range(self._lanes.n)]
 
     def _each(self, step: Callable[[int, Held], Result]) -> Iterator[Result]:
-        """Apply a step to every chunk of the layer, one on every thread at a time.
-
-        A chunk's sums follow from its place, so that they are the same each time.
-        """
+        """Apply a step to every chunk of the layer, one on every thread at a time."""
 
         def run(lane: int, held: Held | Rows) -> Result:
             return step(lane, self._prepared(held))
 
-        chunks = self._chunks()
-        if self._pool is None:
-            yield from (run(0, held) for held in chunks)
-            return
-        while batch := list(islice(chunks, self._n_threads)):
-            yield from self._pool.map(run, range(len(batch)), batch)
+        return self._lanes.map(run, self._chunks())
 
     def _chunks(self) -> Iterator[Held | Rows]:
         if self._layer == 0:
@@ -394,8 +384,16 @@ def _item(plan: Plan) -> int:
 
 
 def _fixed(plan: Plan, n_threads: int) -> int:
-    n = max(plan.n_units, plan.inputs_of(0))
-    return (MATRICES + n_threads) * 8 * n * n
+    first, n = plan.inputs_of(0), plan.n_units
+    return 8 * MATRICES * max(first, n) ** 2 + n_threads * _sums(plan, first, n)
+
+
+def _sums(plan: Plan, first: int, n: int) -> int:
+    """Return the bytes of a thread's sums: of layer 0, or of another layer."""
+    if not plan.is_exact:
+        return 8 * max(first, n) ** 2
+    # Two words and a float64 for wide numbers; a float64 and a float32 for units.
+    return max(24 * first**2, 12 * n**2)
 
 
 def _column(plan: Plan) -> int:

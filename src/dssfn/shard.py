@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -122,10 +123,12 @@ class Shard:
         return float(self.n_samples if weights is None else weights.sum())
 
     def chunks(self, size: int) -> Iterator[Rows]:
-        """Yield the samples, `size` columns at a time."""
+        """Yield the samples, at most `size` columns at a time, about as many each."""
         weights = self.weights
-        for start in range(0, self.n_samples, size):
-            columns = slice(start, start + size)
+        n_chunks = -(-self.n_samples // size)
+        ends = [k * self.n_samples // n_chunks for k in range(n_chunks + 1)]
+        for start, end in itertools.pairwise(ends):
+            columns = slice(start, end)
             yield Rows(
                 self.X[:, columns],
                 self.T[:, columns],
@@ -165,41 +168,40 @@ class Pooled:
         return sum(shard.weight for shard in self.shards)
 
     def chunks(self, size: int) -> Iterator[Rows]:
-        """Yield the chunks of every shard; the last of each may be smaller."""
+        """Yield the chunks of every shard."""
         for shard in self.shards:
             yield from shard.chunks(size)
 
 
 @dataclass(frozen=True, slots=True)
 class Joined(Pooled):
-    """All shards as one, in chunks that are full, however few samples a shard has.
+    """All shards as one, in chunks of useful lengths, however few samples a shard has.
 
     >>> one = Shard(np.eye(2), np.eye(2))
-    >>> [rows.X.shape[1] for rows in Joined([one, one, one]).chunks(4)]
+    >>> [rows.X.shape[1] for rows in Joined([one, one, one]).chunks(8)]
     [4, 2]
     """
 
     def chunks(self, size: int) -> Iterator[Rows]:
-        """Yield `size` samples at a time, of one shard or of several."""
+        """Yield at most `size` samples at a time, in the order of the shards.
+
+        What is shorter waits for others, unless it has half of the length.
+        """
         waiting: list[Rows] = []
         n_waiting = 0
         for shard in self.shards:
             for rows in shard.chunks(size):
-                while n_waiting + rows.X.shape[1] >= size:
-                    n_taken = size - n_waiting
-                    yield _joined([*waiting, _columns(rows, slice(n_taken))])
-                    rows = _columns(rows, slice(n_taken, None))
+                n = rows.X.shape[1]
+                if waiting and n_waiting + n > size:
+                    yield _joined(waiting)
                     waiting, n_waiting = [], 0
-                if rows.X.shape[1]:
-                    waiting.append(rows)
-                    n_waiting += rows.X.shape[1]
+                waiting.append(rows)
+                n_waiting += n
+                if 2 * n_waiting >= size:
+                    yield _joined(waiting)
+                    waiting, n_waiting = [], 0
         if waiting:
             yield _joined(waiting)
-
-
-def _columns(rows: Rows, columns: slice) -> Rows:
-    weights = None if rows.weights is None else rows.weights[columns]
-    return Rows(rows.X[:, columns], rows.T[:, columns], weights)
 
 
 def _joined(parts: list[Rows]) -> Rows:

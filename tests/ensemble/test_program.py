@@ -83,9 +83,13 @@ def test_a_training_is_that_of_dense_arrays_in_one_place(seed, size, plan, balan
     said = ridges, [None, *dense.widths], dense.depth, scale, dense.members
     assert choices(simulation) == said
     scores = model.member_scores(np.hstack([X, fresh]))
-    # Normal equations with a condition of up to 40 units / 1e-6, through some layers.
-    tolerance = 1e-7 * np.abs(dense.scores).max()
-    np.testing.assert_allclose(scores, dense.scores, atol=tolerance)
+    # Normal equations with a condition of up to 40 units / 1e-6, through some layers;
+    # scores of other samples extrapolate, which multiplies rounding once more.
+    J = X.shape[1]
+    for samples, share in ((np.s_[..., :J], 1e-7), (np.s_[..., J:], 1e-5)):
+        found, expected = scores[samples], dense.scores[samples]
+        tolerance = share * np.abs(expected).max()
+        np.testing.assert_allclose(found, expected, rtol=share, atol=tolerance)
     if plan.classes:
         assert model.slope == pytest.approx(dense.slope, rel=1e-4)
 

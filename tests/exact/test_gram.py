@@ -88,6 +88,21 @@ def test_chunks_of_the_largest_numbers_are_exact(kind, c):
     assert_right(message, layout, *samples)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(3))
+def test_sums_are_moved_before_they_grow_too_large(kind, seed):
+    rng, layout = np.random.default_rng(seed), KINDS[kind]
+    sums, samples = ExactSums(layout), []
+    for size in rng.permutation([0.0, 0.01, 0.1, 0.3, 0.5, 0.7, 1.0, 1.0, 1.0]):
+        n_units = layout.n - layout.n_wide
+        W, U, D = draw(rng, layout.n_outputs, layout.n_wide, n_units, 400, extreme=True)
+        one = np.rint(size * W), (size * U).astype(np.uint8), np.rint(size * D)
+        sums.add(*one)
+        samples.append(one)
+    together = [np.hstack(parts) for parts in zip(*samples, strict=True)]
+    assert_right(message_of(sums, layout), layout, *together)
+
+
 @settings(max_examples=40)
 @given(seeds, layouts, st.integers(1, 40), st.integers(1, 5), st.integers(1, 9))
 def test_no_split_and_no_chunk_changes_a_total(seed, layout, c, n_nodes, chunk):

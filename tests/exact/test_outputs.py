@@ -10,7 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dssfn.exact.bounds import LEVELS, ROWS, STEPS, TOP, WIDE
-from dssfn.exact.outputs import UNIT_BITS, on_grid, rounded_outputs, scores_of
+from dssfn.exact.outputs import (
+    SMALLEST,
+    UNIT_BITS,
+    on_grid,
+    rounded_outputs,
+    scores_of,
+)
 from tests.support.strategies import seeds
 
 
@@ -97,7 +103,7 @@ def test_numbers_on_a_grid_stay_where_they_are(A, bits):
     once = on_grid(A, bits)
     assert (on_grid(once, bits) == once).all()
     # the nearest of the grid, whose step is that of the largest number
-    step = max(2.0 ** (1 - bits) * np.abs(A).max(), 2.0**-1074)
+    step = max(2.0 ** (1 - bits) * np.abs(A).max(), 2.0**SMALLEST)
     assert np.abs(once - A).max() <= step
 
 

@@ -137,7 +137,8 @@ def test_the_largest_sums_are_exact_in_single_precision(N, signs):
     ]  # the last makes one sum as large as can be
     vectors += [np.sign(r @ (H * D) + 0.5) for r in (H[0] * D_, H[N // 5] * D_)]
     y = TOP * np.stack(vectors, axis=1)
-    Z = _transformed(y.astype(np.float32), (D, D_), 0, N)
+    room = [np.empty(y.shape, np.float32) for _ in range(2)]
+    Z = _transformed(y, (D, D_), room)
     for column, found in zip(y.T, Z.T, strict=True):
         exact = exact_transform(column.tolist(), (D, D_))
         assert [int(z) for z in found] == exact
@@ -149,7 +150,7 @@ def test_large_inputs_are_exact_in_double_precision(N):
     D, D_ = random_signs(7, 1, 0, N, 0)
     H = hadamard(N).astype(np.int64)
     y = FIRST_TOP * np.sign((H[3] * D_) @ (H * D) + 0.5)
-    Z = _transformed(y[:, None], (D, D_), 0, N)
+    Z = _transformed(y[:, None], (D, D_), [np.empty((N, 1)) for _ in range(2)])
     assert [int(z) for z in Z[:, 0]] == exact_transform(y.tolist(), (D, D_))
 
 

@@ -196,7 +196,7 @@ def test_chunks_of_every_size_write_the_file_of_one_place(
 
 
 def by_products(upper, Y):
-    """What `add_gram` adds, by numpy's BLAS and its product of any two matrices."""
+    """What `update_gram` adds, by numpy's BLAS and its product of any two matrices."""
     upper += np.triu(Y @ np.array(Y.T, order="F"))
 
 
@@ -205,7 +205,7 @@ def test_another_routine_for_products_writes_the_file(
     kind, alone, monkeypatch, tmp_path
 ):
     expected = alone("digits", kind)
-    monkeypatch.setattr(gram, "add_gram", by_products)
+    monkeypatch.setattr(gram, "update_gram", by_products)
     *_, plan = problem("digits", kind)
     found = simulate(
         shards_of("digits", kind, 2, "iid"), plan, build_topology("path", 2)

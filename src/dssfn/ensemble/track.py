@@ -24,6 +24,7 @@ from dssfn.config import Plan
 from dssfn.ensemble.arithmetic import Accumulator, Arithmetic
 from dssfn.ensemble.folds import Folds
 from dssfn.ensemble.units import CONSTANT, scaled_inputs, unit_inputs
+from dssfn.lanes import Lanes
 from dssfn.shard import Rows, Samples
 
 Item = TypeVar("Item")
@@ -124,11 +125,12 @@ class Track:
         self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
         self._n_threads = n_threads
         # Sums that are exact may be added up in any order, so that threads take chunks.
-        self._n_lanes = n_threads if arithmetic.is_exact else 1
+        self._lanes = Lanes(n_threads if arithmetic.is_exact else 1, waiting=1)
         self._best: list[Array] = []  # validation scores of the best layer, by chunk
 
     def close(self) -> None:
         """Free what was kept."""
+        self._lanes.close()
         if self._pool:
             self._pool.shutdown()
         self._kept, self._best = None, []
@@ -140,7 +142,7 @@ class Track:
         parts = into.reshape(groups, -1)
         lanes = [
             [self._arithmetic.sums(0, 0, n) for _ in range(groups)]
-            for _ in range(self._n_lanes)
+            for _ in range(self._lanes.n)
         ]
 
         def add(lane: int, chunk: _Chunk) -> None:
@@ -159,7 +161,7 @@ class Track:
         parts = into.reshape(len(self._members), -1)
         lanes = [
             [self._arithmetic.sums(1, first, n) for _ in self._members]
-            for _ in range(self._n_lanes)
+            for _ in range(self._lanes.n)
         ]
 
         def add(lane: int, chunk: _Chunk) -> None:
@@ -286,7 +288,7 @@ class Track:
 
     def _each(self, work: Callable[[int], None]) -> None:
         """Do something for every member; on threads, if chunks are not."""
-        if self._n_lanes == 1:
+        if self._lanes.n == 1:
             self._map(work, self._members)
         else:
             for k in self._members:
@@ -299,14 +301,11 @@ class Track:
 
     def _sum(self, add: Callable[[int, _Chunk], None]) -> None:
         """Add every chunk to the sums of a lane; those of a lane are added in turn."""
-        if self._n_lanes == 1:
-            for item in self._items():
-                add(0, self._made(item))
-            return
-        items = self._items()
-        while batch := list(islice(items, self._n_lanes)):
-            lanes = enumerate(batch)
-            self._map(lambda one: add(one[0], self._made(one[1])), lanes)
+        made = self._lanes.map(
+            lambda lane, item: add(lane, self._made(item)), self._items()
+        )
+        for _ in made:
+            pass
 
     def _do(self, step: Callable[[_Chunk], None]) -> None:
         """Do something to every chunk, now or whenever it is made again."""

@@ -5,13 +5,16 @@ partial sum stays below 2^24 in float32, or 2^53 in float64, whatever the order 
 BLAS adds. So it is enough to bound the sum of absolute values:
 
 - *Random units* are 0..127. A chunk has at most 1040 samples, and 1040 * 127^2 < 2^24:
-  the products of two units over a chunk are exact in float32. Added up in float64 they
+  the products of two units over a chunk are exact in float32. Several chunks are added
+  up there as long as no unit's sum of squares exceeds 2^24, which bounds all sums of
+  products and all parts of them (Cauchy and Schwarz), and then in float64, where they
   are exact for 2^39 samples, more than a node may have.
 - *Wide numbers*, which are inputs, scores, targets and what scores leave over, are
   whole multiples of 2^-17 between -32 and 32: at most 2^22 of them. A unit times a wide
   number, over a node's 2^23 samples, stays below 2^7 * 2^22 * 2^23 = 2^52. Two wide
-  numbers over 512 samples are at most 512 * 2^44 = 2^53; from there on they are kept as
-  two words, the lower one of 28 bits, which int64 adds up.
+  numbers over 512 samples are at most 512 * 2^44 = 2^53, and over more as long as no
+  sum of squares exceeds that; then they are moved to two words, the lower one of 28
+  bits, which int64 adds up.
 - *Structured random matrices* of N places have entries of +-1 in each factor, so that
   all numbers on the way are at most N times the length of the input vector. Where that
   is below 2^24 they are exact in float32: from layer 2 on always, for N <= 2048, since

@@ -2,9 +2,11 @@
 
 How this works. Features come as wide numbers W and random units U, one row each, all of
 them whole numbers (see `dssfn.exact.bounds`). Products of two units are added up by
-`ssyrk` over a chunk of samples, in float32, where they are exact at the greatest speed,
-and from chunk to chunk in float64. Products of wide numbers are added up in float64
-over a chunk, and from chunk to chunk as two words.
+`ssyrk` in float32, where they are exact at the greatest speed, and those of wide
+numbers by `dsyrk` in float64. No sum of products, nor a part of it, is larger than the
+largest sum of squares of a feature (Cauchy and Schwarz). So when that would go over
+what the precision holds, the sums are moved first: to float64, or to two words. In
+practice this is seldom.
 """
 
 from __future__ import annotations
@@ -16,13 +18,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from dssfn._rank_update import add_gram
+from dssfn._rank_update import update_gram
 from dssfn._typing import Array, Integers, Numbers
 from dssfn.exact.blas_check import check_blas
-from dssfn.exact.bounds import CHUNK, WIDE_CHUNK, WORD
+from dssfn.exact.bounds import CHUNK, FLOAT32, FLOAT64, WIDE_CHUNK, WORD
 from dssfn.exact.structured import Bytes
 
-BLOCK = 128  # units that are made float64 at once, so that they stay in the cache
+BLOCK = 32  # units that are made float64 at once, so that they stay in the cache
 WORD_BITS = WORD.bit_length() - 1
 
 
@@ -154,6 +156,27 @@ def _joined(high: Integers, low: Integers) -> Array:
     return total
 
 
+class Squares:
+    """The sums of squares of features over samples, which must not exceed a limit."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._sums: Array | None = None
+
+    def taken(self, *features: Numbers) -> bool:
+        """Take more samples in, (n, c) each, unless the limit would be exceeded."""
+        more = np.concatenate([np.einsum("ij,ij->i", A, A) for A in features])
+        total = more if self._sums is None else self._sums + more
+        fits = self._sums is None or bool(total.max(initial=0.0) <= self._limit)
+        if fits:
+            self._sums = total.astype(np.float64)
+        return fits
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self._sums = None
+
+
 class ExactSums:
     """Sums over samples that grow chunk by chunk."""
 
@@ -169,6 +192,13 @@ class ExactSums:
         self._by_units: Array = np.zeros((m_units, layout.old_units))
         self._units: Array = np.zeros((m_units, m_units), order="F")
         self._C: Array = np.zeros((Q, m_units))
+        # What has not been moved to words, or to float64, yet.
+        self._recent_wide: list[Array] = [
+            np.zeros(words.shape[1:], order="F") for words in self._words
+        ]
+        self._wide_squares = Squares(FLOAT64)
+        self._recent_units = np.zeros((m_units, m_units), np.float32, order="F")
+        self._unit_squares = Squares(FLOAT32)
 
     def add(self, W: Array, U: Bytes, D: Array) -> None:
         """Add samples with wide rows W, units U and what is left over D.
@@ -195,30 +225,43 @@ class ExactSums:
 
     def _add_wide(self, W: Array, D: Array) -> None:
         """Add products of wide numbers."""
-        layout = self._layout
-        new = W[layout.old_wide :]
-        among = np.zeros((len(new), len(new)), order="F")
-        add_gram(among, new)
-        sums = (new @ W[: layout.old_wide].T, among, D @ new.T)
-        for words, left in zip(self._words, sums, strict=True):
-            high = np.floor(left / WORD)
-            words[0] += high.astype(np.int64)
-            words[1] += (left - high * WORD).astype(np.int64)
+        while not self._wide_squares.taken(W, D):
+            self._settle_wide()
+        by_old, among, C = self._recent_wide
+        new = W[self._layout.old_wide :]
+        by_old += new @ W[: self._layout.old_wide].T
+        update_gram(among, new)
+        C += D @ new.T
 
     def _add_units(self, W: Array, U: Bytes, D: Array) -> None:
         """Add products of units by units and by wide numbers."""
         layout = self._layout
-        singles = U.astype(np.float32)
-        new_units = singles[layout.old_units :]
-        add_gram(self._units, new_units)
+        units = U.astype(np.float32)
+        new = units[layout.old_units :]
+        while not self._unit_squares.taken(new):
+            self._settle_units()
+        update_gram(self._recent_units, new)
         if layout.old_units:
-            self._by_units += new_units @ singles[: layout.old_units].T
+            self._by_units += new @ units[: layout.old_units].T
         both = np.vstack([W, D])
-        for start in range(0, len(new_units), BLOCK):
+        for start in range(0, len(new), BLOCK):
             rows = slice(start, start + BLOCK)
-            products = new_units[rows].astype(np.float64) @ both.T
+            products = new[rows].astype(np.float64) @ both.T
             self._by_wide[rows] += products[:, : len(W)]
             self._C[:, rows] += products[:, len(W) :].T
+
+    def _settle_wide(self) -> None:
+        for words, recent in zip(self._words, self._recent_wide, strict=True):
+            high = np.floor(recent / WORD)
+            words[0] += high.astype(np.int64)
+            words[1] += (recent - high * WORD).astype(np.int64)
+            recent[:] = 0
+        self._wide_squares.clear()
+
+    def _settle_units(self) -> None:
+        self._units += self._recent_units
+        self._recent_units[:] = 0
+        self._unit_squares.clear()
 
     def merge(self, other: ExactSums, times: int = 1) -> None:
         """Add the samples of other sums, so many times."""
@@ -226,11 +269,18 @@ class ExactSums:
             mine += times * theirs
 
     def _arrays(self) -> Iterator[Numbers]:
+        self._settle_wide()
+        self._settle_units()
         yield from self._words
         yield from (self._by_wide, self._by_units, self._units, self._C)
 
     def write(self, into: Integers) -> None:
         """Write the sums as a message."""
+        self._settle_wide()
+        self._settle_units()
+        for words in self._words:  # of many ways to write a sum as two words, one
+            words[0] += words[1] >> WORD_BITS
+            words[1] &= WORD - 1
         old, new, C = self._words
         triangle = np.triu_indices(self._layout.new_wide)
         by_column = np.lexsort((triangle[0], triangle[1]))

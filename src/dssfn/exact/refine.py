@@ -10,15 +10,16 @@ to some 70 bits. Rounded to far fewer, it is the same everywhere.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from dssfn._typing import Array
+from dssfn.ball import Solver, factored
 from dssfn.errors import NumericalError
 
-N_SLICES = 4
+N_SLICES = 4  # of a solution
+MATRIX_SLICES = 3
 CORRECTIONS = 40  # four are usual, 11 if a thousand features are nearly one
 SPARE = 8  # bits of the last slice that need not be right
 
@@ -33,22 +34,24 @@ def exact_product(A: Array, B: Array) -> Array:
     return high + low
 
 
-def slices(A: Array, n: int) -> list[Array]:
+def slices(A: Array, n: int, n_slices: int = N_SLICES) -> list[Array]:
     """Return matrices that sum to A, and whose products over n terms are exact.
 
-    Entries are cut off below 2^-75 or so of the largest.
+    With four of them, entries are cut off below 2^-75 or so of the largest.
     """
     largest = float(np.abs(A).max(initial=0.0))
     if not largest:
         return [A]
     bits = _bits(n)
     exponent = math.frexp(largest)[1] - bits
-    found, left = [], A
-    for _ in range(N_SLICES):
+    found, left = [], A.copy()
+    for _ in range(n_slices):
         unit = 2.0**exponent
-        part = np.rint(left / unit) * unit
+        part = left * (1.0 / unit)
+        np.rint(part, out=part)
+        part *= unit
         found.append(part)
-        left = left - part
+        left -= part
         exponent -= bits
     return found
 
@@ -98,54 +101,83 @@ def refined_solution(A: Array, C: Array) -> Array:
     C : array of shape (Q, n)
         The right-hand sides.
     """
-    solve = _cholesky(A)
-    parts = slices(A, len(A))
-    high, low = solve(C), np.zeros_like(C)
-    size = float(np.abs(high).max(initial=0.0))
-    enough = size * 2.0 ** (SPARE - N_SLICES * _bits(len(A)))
-    before = size
-    for _ in range(CORRECTIONS):
-        change = solve(_left_over(C, (high, low), parts))
-        high, error = _two_sum(high, change)
-        high, low = _two_sum(high, low + error)
-        changed = float(np.abs(change).max(initial=0.0))
-        # Every correction is smaller than the one before by about the same factor.
-        if changed <= enough or changed * (changed / before) <= enough:
-            return high
-        before = changed
-    raise NumericalError(
-        "A layer's linear system is too near to a singular one to be solved. Use "
-        '`units = "dense"`, or give members a larger `ridge`.'
-    )
+    return RefinedSystem(A, C).solution()
 
 
-def _left_over(C: Array, guess: tuple[Array, Array], A: Sequence[Array]) -> Array:
-    """Return C - O A for O = high + low, as if it had been rounded once."""
-    n = len(A[0])
-    high, low = (slices(one, n) for one in guess)
-    # Slice k is about 2^(-k bits) of the first; what is smaller than the last slice of
-    # a product is left out. The slices of `low` come two places after those of `high`.
-    O = [(k, part) for k, part in enumerate(high)]
-    O += [(k + 2, part) for k, part in enumerate(low)]
-    terms = [C]
-    for j, part in enumerate(A):
-        kept = [one for k, one in O if k + j <= N_SLICES]
-        # One large product is quicker than many small ones.
-        terms += [-one for one in np.split(np.vstack(kept) @ part, len(kept))]
-    return np.add(*_sum(terms))
+class RefinedSystem:
+    """The equations O (G + lam I) = C, to be solved for one lam or several.
 
+    Parameters
+    ----------
+    G : array of shape (n, n)
+        Symmetric. What is below 2^-63 or so of its largest number is cut off, far below
+        the rounding of that.
+    C : array of shape (Q, n)
+        The right-hand sides.
+    """
 
-def _cholesky(A: Array) -> Callable[[Array], Array]:
-    try:
-        factor = cho_factor(A, lower=True, check_finite=False)
-    except np.linalg.LinAlgError as exc:
+    def __init__(self, G: Array, C: Array) -> None:
+        self._C = C
+        self._slices = slices(G, len(G), MATRIX_SLICES)
+        self._factor = factored(G)
+        self._last: tuple[float, Solver | None] | None = None
+
+    def factor(self, lam: float) -> Solver | None:
+        """Return a rough solver; that of the last lam is kept."""
+        if self._last is None or self._last[0] != lam:
+            self._last = lam, self._factor(lam)
+        return self._last[1]
+
+    def solution(self, lam: float = 0.0) -> Array:
+        """Return O, the same to the last bit on every processor.
+
+        Parameters
+        ----------
+        lam : float
+            Of 16 bits at most, so that its products with slices are exact.
+        """
+        solve, n = self._solver(lam), len(self._slices[0])
+        high, low = solve(self._C), np.zeros_like(self._C)
+        size = float(np.abs(high).max(initial=0.0))
+        enough = size * 2.0 ** (SPARE - N_SLICES * _bits(n))
+        before = size
+        for _ in range(CORRECTIONS):
+            change = solve(self._left_over(high, low, lam))
+            high, error = _two_sum(high, change)
+            high, low = _two_sum(high, low + error)
+            changed = float(np.abs(change).max(initial=0.0))
+            # Every correction is smaller than the one before by about the same factor.
+            if changed <= enough or changed * (changed / before) <= enough:
+                return high
+            before = changed
         raise NumericalError(
-            'A layer\'s matrix could not be factored. Use `units = "dense"`, or give '
-            "members a larger `ridge`."
-        ) from exc
+            "A layer's linear system is too near to a singular one to be solved. Use "
+            '`units = "dense"`, or give members a larger `ridge`.'
+        )
 
-    def solve(B: Array) -> Array:
-        solution: Array = cho_solve(factor, B.T, check_finite=False).T
-        return np.ascontiguousarray(solution)
+    def _left_over(self, high: Array, low: Array, lam: float) -> Array:
+        """Return C - O (G + lam I) for O = high + low, as if it were rounded once."""
+        n = len(self._slices[0])
+        # Slice k is about 2^(-k bits) of the first; what is smaller than the last slice
+        # of a product is left out. Slices of `low` come two places after those of
+        # `high`.
+        O = [(k, part) for k, part in enumerate(slices(high, n))]
+        if low.any():
+            O += [(k + 2, part) for k, part in enumerate(slices(low, n))]
+        terms = [self._C]
+        for j, part in enumerate(self._slices):
+            kept = [one for k, one in O if k + j <= N_SLICES]
+            # One large product is quicker than many small ones.
+            terms += [-one for one in np.split(np.vstack(kept) @ part, len(kept))]
+        if lam:
+            terms += [-lam * part for _, part in O]
+        return np.add(*_sum(terms))
 
-    return solve
+    def _solver(self, lam: float) -> Solver:
+        solver = self.factor(lam)
+        if solver is None:
+            raise NumericalError(
+                'A layer\'s matrix could not be factored. Use `units = "dense"`, or '
+                "give members a larger `ridge`."
+            )
+        return solver

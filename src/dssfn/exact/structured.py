@@ -21,13 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dssfn._typing import Array
-from dssfn.exact.bounds import FLOAT32, LEVELS, TOP, places
+from dssfn.exact.bounds import CHUNK, FLOAT32, LEVELS, TOP, places
 
 Bytes: TypeAlias = NDArray[np.uint8]
 Signs: TypeAlias = NDArray[np.int8]
 Whole: TypeAlias = NDArray[Any]  # whole numbers as float32, or as float64
 
-COLUMNS = 256  # transformed at once, so that all of them stay in the cache
+COLUMNS = CHUNK // 4  # transformed at once, so that all of them stay in the cache
 
 
 def random_units(y: Whole, key: tuple[int, int, int], first: int, width: int) -> Bytes:
@@ -42,28 +42,46 @@ def random_units(y: Whole, key: tuple[int, int, int], first: int, width: int) ->
     first, width : int
         Which units.
     """
-    n, c = y.shape
-    N = places(n)
-    units: Bytes = np.empty((width - first, c), dtype=np.uint8)
+    N = places(len(y))
     lengths = _lengths(y)
+    # No number on the way is larger than N times the length of its column.
+    fits = N * np.where(np.isinf(lengths), 0.0, lengths) < FLOAT32
+    units: Bytes = np.empty((width - first, len(fits)), dtype=np.uint8)
+    for precision, chosen in ((np.float32, fits), (np.float64, ~fits)):
+        if chosen.all():
+            _make_units(y, lengths, key, first, precision, units)
+        elif chosen.any():
+            some: Bytes = np.empty((len(units), chosen.sum()), dtype=np.uint8)
+            _make_units(y[:, chosen], lengths[chosen], key, first, precision, some)
+            units[:, chosen] = some
+    return units
+
+
+def _make_units(
+    y: Whole,
+    lengths: Array,
+    key: tuple[int, int, int],
+    first: int,
+    precision: type[np.floating[Any]],
+    units: Bytes,
+) -> None:
+    n, c = y.shape
+    N, width = places(n), first + len(units)
     factors = (LEVELS / (math.sqrt(N) * lengths)).astype(np.float32)
+    room = [np.empty((N, min(c, COLUMNS)), precision) for _ in range(2)]
     for start in range(0, c, COLUMNS):
         columns = slice(start, min(start + COLUMNS, c))
-        finite = lengths[columns][np.isfinite(lengths[columns])]
-        # Of no number the size is more than N times the length.
-        fits = N * float(finite.max(initial=0.0)) < FLOAT32
-        padded = np.zeros((N, columns.stop - start), np.float32 if fits else np.float64)
-        padded[:n] = y[:, columns]
+        part = [array[:, : columns.stop - start] for array in room]
         for block in range(first // N, -(-width // N)):
             low, high = max(first - block * N, 0), min(width - block * N, N)
-            Z = _transformed(padded, random_signs(*key, N, block), low, high)
+            signs = random_signs(*key, N, block)
+            Z = _transformed(y[:, columns], signs, part)[low:high]
             Z = Z.astype(np.float32, copy=False)
             Z *= factors[columns]
             np.rint(Z, out=Z)
             np.clip(Z, 0, TOP, out=Z)
             at = block * N + low - first
             units[at : at + high - low, columns] = Z
-    return units
 
 
 def _lengths(y: Whole) -> Array:
@@ -78,19 +96,27 @@ def _lengths(y: Whole) -> Array:
     return lengths
 
 
-def _transformed(y: Whole, signs: tuple[Signs, Signs], low: int, high: int) -> Whole:
-    """Return rows `low` to `high` of H D' H D y."""
-    N, c = y.shape
+def _transformed(y: Whole, signs: tuple[Signs, Signs], room: list[Whole]) -> Whole:
+    """Return H D' H D y in the first of two arrays of N rows, which are given."""
+    Y, scratch = room
+    D, D_ = (sign.astype(Y.dtype)[:, None] for sign in signs)
+    np.multiply(y, D[: len(y)], out=Y[: len(y)], casting="unsafe")
+    Y[len(y) :] = 0
+    _apply_hadamard(Y, scratch)
+    Y *= D_
+    _apply_hadamard(Y, scratch)
+    return Y
+
+
+def _apply_hadamard(Y: Whole, scratch: Whole) -> None:
+    """Make Y the product H Y, in place."""
+    N, c = Y.shape
     a, b = _sides(N)
-    H_a, H_b = hadamard(a).astype(y.dtype), hadamard(b).astype(y.dtype)
-    scratch = np.empty_like(y)
-    at, to = low // b, -(-high // b)
-    for sign, rows in zip(signs, (H_a, H_a[at:to]), strict=True):
-        # H D in one product: the signs are those of the columns of each small matrix.
-        signed = H_b[None] * sign.reshape(a, 1, b)
-        np.matmul(signed, y.reshape(a, b, c), out=scratch.reshape(a, b, c))
-        y = np.matmul(rows, scratch.reshape(a, b * c)).reshape(len(rows) * b, c)
-    return y[low - at * b : high - at * b]
+    H_a, H_b = hadamard(a).astype(Y.dtype), hadamard(b).astype(Y.dtype)
+    whole, half = Y.reshape(a, b, c), scratch.reshape(a, b, c)
+    np.matmul(H_b, whole, out=half)
+    # Small products one by one: their numbers stay in the nearest cache.
+    np.matmul(H_a, half.transpose(1, 0, 2), out=whole.transpose(1, 0, 2))
 
 
 def _sides(N: int) -> tuple[int, int]:

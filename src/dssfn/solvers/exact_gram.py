@@ -10,11 +10,11 @@ from typing import Self
 import numpy as np
 
 from dssfn._typing import Array, Integers
-from dssfn.ball import solve_ball, squared_norm
+from dssfn.ball import find_multiplier
 from dssfn.config import Plan
 from dssfn.exact.gram import Layout, read_products
 from dssfn.exact.outputs import rounded_outputs
-from dssfn.exact.refine import refined_solution
+from dssfn.exact.refine import RefinedSystem
 from dssfn.exact.samples import level_values
 from dssfn.integer_units import IntegerUnits
 from dssfn.problem import ExactShare, mirror
@@ -23,6 +23,7 @@ from dssfn.programs import Agreed, Message, Program
 # The multiplier is at least this share of the mean eigenvalue, so that the layer's
 # matrix is never singular, and is rounded up to so many bits.
 LEAST, BITS = 1e-10, 16
+SURELY = 0.9  # of a change that is estimated
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +87,52 @@ def solve_exactly(
     values = factors * level_values(n_wide, layout.n, weighted=layout.n_wide > n_wide)
     G = mirror(sums.upper) * np.outer(values, values)
     C = sums.C * (level_values(n_wide, 1, weighted=layout.n_wide > n_wide) * values)
-    multiplier = _multiplier(G, C, solve_ball(G, C, radius))
-    G[np.diag_indices_from(G)] += multiplier
-    return rounded_outputs(refined_solution(G, C) * factors, n_wide)
+    return rounded_outputs(_in_ball(G, C, radius) * factors, n_wide)
 
 
-def _multiplier(G: Array, C: Array, O: Array) -> float:
-    """Return lam with O = C (G + lam I)^-1, rounded up."""
-    least = LEAST * math.fsum(np.diag(G)) / len(G) or 1.0
-    found = float(np.vdot(C - O @ G, O)) / max(squared_norm(O), np.finfo(float).tiny)
-    lam = max(found, least)
+def _in_ball(G: Array, C: Array, radius: float) -> Array:
+    """Return O = C (G + lam I)^-1 with the least lam of some bits that is in the ball.
+
+    LAPACK guesses lam; refined solutions, which are the same on every processor, decide
+    whether it is the one.
+    """
+    system = RefinedSystem(G, C)
+    least = _rounded_up(LEAST * math.fsum(np.diag(G)) / len(G) or 1.0)
+    guess, falls = find_multiplier(G, C, radius, least, system.factor)
+    lam = _rounded_up(guess)
+    while _norm(O := system.solution(lam)) > radius:
+        lam = _rounded_up(math.nextafter(lam, math.inf))
+    while lam > least:
+        # With the next smaller lam the norm is about so much larger.
+        lower = max(_next_smaller(lam), least)
+        if _norm(O) * (1 + SURELY * falls * (lam - lower) / lam) > radius:
+            break
+        other = system.solution(lower)
+        if _norm(other) > radius:
+            break
+        lam, O = lower, other
+    return O
+
+
+def _norm(O: Array) -> float:
+    """Return the Frobenius norm, summed in a way that does not depend on processors."""
+    return math.sqrt(math.fsum((O * O).ravel().tolist()))
+
+
+def _rounded_up(lam: float) -> float:
+    """Return the smallest number of so many bits that is not smaller.
+
+    >>> _rounded_up(1.0), _rounded_up(1.00001)
+    (1.0, 1.000030517578125)
+    """
     unit = math.ldexp(1.0, math.frexp(lam)[1] - BITS)
     return math.ceil(lam / unit) * unit
+
+
+def _next_smaller(lam: float) -> float:
+    """Return the next smaller number of so many bits.
+
+    >>> _rounded_up(math.nextafter(_next_smaller(1.0), 2)) == 1.0
+    True
+    """
+    return lam - math.ldexp(1.0, math.frexp(math.nextafter(lam, 0.0))[1] - BITS)
