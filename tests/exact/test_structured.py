@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dssfn.exact.bounds import FIRST_TOP, FLOAT32, LEVELS, TOP, places
 from dssfn.exact.structured import (
-    COLUMNS,
+    IN_CACHE,
     _transformed,
     hadamard,
     random_signs,
@@ -90,9 +90,10 @@ def test_the_first_units_do_not_depend_on_how_many_follow(kind, key, n, width, m
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 def test_no_sample_depends_on_those_beside_it(kind):
     rng = np.random.default_rng(0)
-    y = rng.integers(-TOP, TOP + 1, size=(70, 2 * COLUMNS + 5)).astype(kind)
+    step = IN_CACHE // places(70)
+    y = rng.integers(-TOP, TOP + 1, size=(70, 2 * step + 5)).astype(kind)
     together = random_units(y, (1, 2, 3), 0, 200)
-    for columns in (slice(0, 1), slice(COLUMNS - 1, COLUMNS + 1), slice(300, None)):
+    for columns in (slice(0, 1), slice(step - 1, step + 1), slice(300, None)):
         alone = random_units(y[:, columns], (1, 2, 3), 0, 200)
         assert (alone == together[:, columns]).all()
 

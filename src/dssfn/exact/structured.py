@@ -27,7 +27,7 @@ Bytes: TypeAlias = NDArray[np.uint8]
 Signs: TypeAlias = NDArray[np.int8]
 Whole: TypeAlias = NDArray[Any]  # whole numbers as float32, or as float64
 
-COLUMNS = CHUNK // 4  # transformed at once, so that all of them stay in the cache
+IN_CACHE = 1024 * CHUNK // 4  # numbers that are transformed at once
 
 
 def random_units(y: Whole, key: tuple[int, int, int], first: int, width: int) -> Bytes:
@@ -68,9 +68,10 @@ def _make_units(
     n, c = y.shape
     N, width = places(n), first + len(units)
     factors = (LEVELS / (math.sqrt(N) * lengths)).astype(np.float32)
-    room = [np.empty((N, min(c, COLUMNS)), precision) for _ in range(2)]
-    for start in range(0, c, COLUMNS):
-        columns = slice(start, min(start + COLUMNS, c))
+    step = min(c, max(IN_CACHE // N, 1))
+    room = [np.empty((N, step), precision) for _ in range(2)]
+    for start in range(0, c, step):
+        columns = slice(start, min(start + step, c))
         part = [array[:, : columns.stop - start] for array in room]
         for block in range(first // N, -(-width // N)):
             low, high = max(first - block * N, 0), min(width - block * N, N)
