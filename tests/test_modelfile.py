@@ -351,12 +351,12 @@ def test_a_tensor_that_claims_to_be_huge_takes_no_memory(members):
     assert refusal(*LOAD, members, most=100).startswith("ModelFileError")
 
 
-# Written by the versions of dssfn that had these formats, with rounded normal numbers
-# as weights: a network of fixed size, and one that found its size, with one scale for
-# all inputs.
+# Written by the versions of dssfn that had these formats: with rounded normal numbers
+# as weights, a network of fixed size, and one that found its size, with one scale for
+# all inputs; and an ensemble of integer units that was trained.
 OLD = {
     version: Path(__file__).parent / "support" / f"version_{version}.safetensors"
-    for version in (1, 2)
+    for version in (1, 2, 3)
 }
 SAID = {
     1: [
@@ -367,6 +367,10 @@ SAID = {
         [-2.973955216, -3.064859576, -2.968103029, -2.762335959],
         [4.168493695, 3.490843197, 2.74658208, 1.944216908],
     ],
+    3: [
+        [0.494590759277, 0.437328338623, 0.410121917725, 0.445083618164],
+        [0.505409240723, 0.562671661377, 0.589878082275, 0.554916381836],
+    ],
 }
 
 
@@ -375,7 +379,8 @@ def test_a_file_of_an_old_format_is_read_and_predicts_as_it_did(version):
     loaded = load_network(OLD[version])
     assert header(OLD[version])["version"] == version
     assert loaded.plan.finds_size == (version > 1)
-    assert not loaded.plan.is_exact
+    assert loaded.plan.is_exact == (version > 2)
+    assert loaded.plan.schema is None
     names = loaded.plan.feature_names
     assert names == ("x", "y", "z")[: len(names)]
     X = np.linspace(-1, 1, 4 * len(names)).reshape(-1, 4)
@@ -386,7 +391,7 @@ def test_a_file_of_an_old_format_is_read_and_predicts_as_it_did(version):
 def test_a_file_of_an_old_format_is_written_again_as_the_newest(version, tmp_path):
     loaded = load_network(OLD[version])
     save_network(loaded, tmp_path / "m")
-    assert header(tmp_path / "m")["version"] == modelfile.VERSION == 3
+    assert header(tmp_path / "m")["version"] == modelfile.VERSION == 4
     again = load_network(tmp_path / "m")
     assert again.plan == loaded.plan
     for mine, theirs in zip(again.outputs, loaded.outputs, strict=True):

@@ -11,11 +11,13 @@ from dssfn.scaling import agree_exact_scaling, agree_scaling
 from tests.support.strategies import seeds
 
 
-def agreed(parts):
+def agreed(parts, *, has_gaps=False):
     """The moments that nodes with these samples and weights agree on."""
     programs = [
         agree_scaling(
-            lambda X=X, w=w: [(X, w)], float(X.shape[1] if w is None else w.sum())
+            lambda X=X, w=w: [(X, w)],
+            float(X.shape[1] if w is None else w.sum()),
+            has_gaps=has_gaps,
         )
         for X, w in parts
     ]
@@ -56,6 +58,33 @@ def test_moments_are_those_of_all_samples_whoever_holds_them(seed, M, J, weighte
         np.testing.assert_array_equal(moments.scale[moments.constant], 1.0)
 
 
+@settings(max_examples=50)
+@given(seeds, st.integers(1, 6), st.integers(2, 40), st.booleans(), st.booleans())
+def test_moments_with_gaps_are_those_of_what_is_there(seed, M, J, weighted, exact):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(3.0, size=(5, J))
+    X[rng.random(X.shape) < 0.4] = np.nan
+    X[3], X[4] = np.nan, np.where(np.isnan(X[4]), np.nan, 7.5)  # nothing; a constant
+    w = rng.integers(1, 4, J).astype(float) if weighted else None
+    parts = parts_of(X, w, rng.integers(M, size=J))
+    if exact:
+        found = agreed_exactly(parts, 7, has_gaps=True)
+    else:
+        found = agreed(parts, has_gaps=True)
+    for moments in found:
+        for x, shift, scale in zip(X, moments.shift, moments.scale, strict=True):
+            there = ~np.isnan(x)
+            weights = None if w is None else w[there]
+            if not there.any():
+                assert (shift, scale) == (0, 1)
+                continue
+            mean = np.average(x[there], weights=weights)
+            variance = np.average((x[there] - mean) ** 2, weights=weights)
+            assert shift == pytest.approx(mean, rel=1e-12)
+            expected = np.sqrt(variance) if np.ptp(x[there]) > 0 else 1.0
+            assert scale == pytest.approx(expected, rel=1e-9)
+
+
 @pytest.mark.parametrize("value", [0.0, 0.1, -3.3, 1e9, 1e-9, 1e150, 1e-300])
 @pytest.mark.parametrize("M", [1, 3, 7])
 def test_what_is_constant_is_known_to_be_however_it_is_split(value, M):
@@ -89,7 +118,7 @@ def test_a_node_without_weight_changes_nothing_and_all_of_them_are_refused():
         agreed([(X, np.zeros(9))] * 2)
 
 
-def agreed_exactly(parts, chunk=1000):
+def agreed_exactly(parts, chunk=1000, *, has_gaps=False):
     """The moments that nodes with these samples and weights agree on, exactly."""
 
     def rows(X, w):
@@ -98,7 +127,8 @@ def agreed_exactly(parts, chunk=1000):
             yield X[:, columns], None if w is None else w[columns]
 
     programs = [
-        agree_exact_scaling(lambda X=X, w=w: rows(X, w), len(X)) for X, w in parts
+        agree_exact_scaling(lambda X=X, w=w: rows(X, w), len(X), has_gaps=has_gaps)
+        for X, w in parts
     ]
 
     def answer(messages):

@@ -15,8 +15,9 @@ import msgspec
 
 from dssfn._typing import Label
 from dssfn.errors import PlanError
-from dssfn.hints import unknown
+from dssfn.hints import listing, unknown
 from dssfn.registry import AVERAGING, SOLVERS
+from dssfn.schema.columns import Schema
 
 AUTO = "auto"
 PRECISIONS = ("float64", "float32")
@@ -47,6 +48,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         Names of the P features, checked when data come with names.
     targets : tuple of str
         Names of the Q outputs of a regression, which has no classes.
+    schema : Schema, optional
+        What the columns of tables mean, which become the features. Left out, every
+        column is a number and none may be missing.
     n_layers : int or "auto"
         L, the number of hidden layers; L + 1 layer problems are solved.
     width : int or "auto"
@@ -137,6 +141,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     classes: tuple[Label, ...] = ()
     targets: tuple[str, ...] = ()
     feature_names: tuple[str, ...] | None = None
+    schema: Schema | None = None
     n_layers: int | str = AUTO
     width: int | str = AUTO
     members: int | str = AUTO
@@ -199,6 +204,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
                 raise PlanError(
                     f"`{name}` must be true or false, got {getattr(self, name)!r}."
                 )
+        self._check_schema()
         self._check_names()
         self._check_class_weight()
         self._check_image()
@@ -361,6 +367,21 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
                 f"`feature_names` must name all {self.n_features} features, "
                 f"got {len(names)} names."
             )
+
+    def _check_schema(self) -> None:
+        if self.schema is None:
+            return
+        for name, wanted in self.schema.settings().items():
+            if getattr(self, name) != wanted:
+                raise PlanError(
+                    f"`{name}` must be what the schema says, {_shown(wanted)}, got "
+                    f"{_shown(getattr(self, name))}. Leave it out."
+                )
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether numbers may be missing."""
+        return self.schema is not None and self.schema.has_gaps
 
     @property
     def n_outputs(self) -> int:
@@ -544,6 +565,11 @@ def _check_positive(name: str, value: Any) -> None:
 def _is_number(value: Any) -> bool:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return number and math.isfinite(value)
+
+
+def _shown(value: Any) -> str:
+    """Return a setting for a message, shortened."""
+    return listing(list(map(str, value))) if isinstance(value, tuple) else repr(value)
 
 
 def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:

@@ -30,7 +30,7 @@ from dssfn.exact.bounds import CHUNK as EXACT_CHUNK
 from dssfn.exact.samples import SampleSums, in_steps
 from dssfn.integer_units import IntegerFeatures, IntegerUnits
 from dssfn.lanes import Lanes
-from dssfn.network import DenseUnits, standardise
+from dssfn.network import DenseUnits, scaled_inputs
 from dssfn.problem import ExactShare, LayerProblem, LayerShare, LayerSums, weighted
 from dssfn.shard import Rows, Samples
 from dssfn.summation import Exact, Floating, Summation
@@ -340,9 +340,7 @@ class Features:
             return rows
         if self._targets is not None:
             rows = self._targets.applied(rows)
-        V = rows.X
-        if self._plan.standardize:
-            V = standardise(V, self._shift, self._scale)
+        V = scaled_inputs(self._plan, rows.X, self._shift, self._scale)
         return Held(self._arithmetic.first(V), rows.T, rows.weights)
 
 

@@ -122,7 +122,8 @@ def _agree(
 ) -> Program[tuple[Stage, int]]:
     """Return the scaling of inputs and targets, and the averagings that it took."""
     agreed = _nothing_agreed(plan)
-    wanted = [plan.standardize, are_agreed(plan)]  # moments of X, and of T
+    of_inputs = plan.standardize or plan.has_gaps
+    wanted = [of_inputs, are_agreed(plan)]  # moments of X, and of T
     if not any(wanted):
         return agreed, 0
     sizes = [plan.n_features, plan.n_outputs]
@@ -133,13 +134,16 @@ def _agree(
             some = [A for A, is_wanted in zip((X, T), wanted, strict=True) if is_wanted]
             yield np.vstack(some), weights
 
-    program = agree_scaling(rows, features.weight)
+    gaps = plan.has_gaps
+    program = agree_scaling(rows, features.weight, has_gaps=gaps)
     if plan.is_exact:
-        program = agree_exact_scaling(rows, n, n_threads)
+        program = agree_exact_scaling(rows, n, n_threads, has_gaps=gaps)
     moments, _, n_averagings = yield from run_about(INPUTS, program)
-    P = plan.n_features if plan.standardize else 0
+    P = plan.n_features if of_inputs else 0
+    if of_inputs:
+        agreed |= {"shift": moments.shift[:P]}
     if plan.standardize:
-        agreed |= {"shift": moments.shift[:P], "scale": moments.scale[:P]}
+        agreed |= {"scale": moments.scale[:P]}
     if are_agreed(plan):
         agreed |= Targets.of(plan, moments.shift[P:], moments.scale[P:]).stage()
     if plan.is_exact:

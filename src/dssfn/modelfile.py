@@ -30,9 +30,10 @@ from dssfn.network import Network, random_digest
 from dssfn.training import Model
 
 KEY = "dssfn"
-VERSION = 3
+VERSION = 4
 # Settings that a version of this format brought, and what they were before: networks
-# of version 1 are of fixed size, and features of version 2 are real numbers.
+# of version 1 are of fixed size, features of version 2 are real numbers, and those of
+# version 3 are columns as they are.
 ADDED: dict[int, dict[str, Any]] = {
     2: {
         "targets": (),
@@ -45,6 +46,7 @@ ADDED: dict[int, dict[str, Any]] = {
         "publish_scores": False,
     },
     3: {"units": "dense", "image_shape": None},
+    4: {"schema": None},
 }
 SCALING = ("shift", "scale", "target_shift", "target_scale")
 

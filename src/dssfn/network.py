@@ -125,12 +125,23 @@ def standardise(X: Array, shift: Array, scale: Array) -> Array:
 
     A value that equals the mean up to rounding becomes zero. Otherwise a sample at the
     very centre would keep nothing but rounding errors, which the normalised random part
-    of the first layer would blow up to full size, differently on every node.
+    of the first layer would blow up to full size, differently on every node. A missing
+    value, which is NaN, becomes the mean as well.
     """
     Y: Array = (X - shift[:, None]) / scale[:, None]
     noise = SUMMATION_ERROR * (1 + np.abs(shift) / scale)
-    Y[np.abs(Y) <= noise[:, None]] = 0.0
+    Y[~(np.abs(Y) > noise[:, None])] = 0.0
     return Y
+
+
+def scaled_inputs(plan: Plan, X: Array, shift: Array, scale: Array) -> Array:
+    """Return the inputs of the plan: standardised, or as they are.
+
+    A missing number becomes the mean, which `shift` holds in both cases.
+    """
+    if plan.standardize:
+        return standardise(X, shift, scale)
+    return np.where(np.isnan(X), shift[:, None], X) if plan.has_gaps else X
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,9 +230,7 @@ class Network:
         """
         plan = self.plan
         units = IntegerUnits(plan) if plan.is_exact else DenseUnits(plan)
-        Y: Any = units.first(
-            standardise(X, self.shift, self.scale) if plan.standardize else X
-        )
+        Y: Any = units.first(scaled_inputs(plan, X, self.shift, self.scale))
         for layer, O in enumerate(self.outputs):
             scores = units.scores(layer, O, Y)
             yield self._in_their_unit(scores) if plan.is_regression else scores
@@ -233,7 +242,7 @@ class Network:
 
     def check_samples(self, X: Array) -> None:
         """Refuse a wrong number of features, NaN, and values whose squares overflow."""
-        check_columns(X, self.scale)
+        check_columns(X, self.scale, has_gaps=self.plan.has_gaps)
 
 
 def in_chunks(n_samples: int, work: Callable[[slice], None]) -> None:
@@ -252,11 +261,13 @@ def in_chunks(n_samples: int, work: Callable[[slice], None]) -> None:
             pass
 
 
-def check_columns(X: Array, scale: Array) -> None:
+def check_columns(X: Array, scale: Array, *, has_gaps: bool = False) -> None:
     """Refuse samples that a model with inputs of this scale (P,) cannot predict."""
     if X.ndim != 2 or len(X) != len(scale):
         raise DataError(f"`X` must have {len(scale)} features, got shape {X.shape}.")
     fits = np.abs(X) < LARGEST * scale[:, None]
+    if has_gaps:
+        fits |= np.isnan(X)
     if not fits.all():
         feature, sample = np.argwhere(~fits)[0]
         raise DataError(

@@ -131,6 +131,7 @@ def make_plan(data: Dataset | ShardFiles, **settings: Any) -> Plan:
     return Plan(
         n_features=n_features,
         feature_names=data.feature_names,
+        schema=data.schema,
         **predicted,
         **settings,
     )
@@ -174,8 +175,10 @@ def divided(
         parts = [parts[node] for node in nodes]
     return Run(
         name=data.name,
-        shards=divide(data.X_train, T, parts, data.weights),
-        test=Shard(data.X_test.T, T_test) if T_test.size else None,
+        shards=divide(data.X_train, T, parts, data.weights, has_gaps=plan.has_gaps),
+        test=Shard(data.X_test.T, T_test, has_gaps=plan.has_gaps)
+        if T_test.size
+        else None,
         plan=plan,
         topology=topology,
         partition=how if isinstance(how, str) else "given",

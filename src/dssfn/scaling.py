@@ -30,14 +30,14 @@ Weighted: TypeAlias = tuple[Array, Array | None]  # features (P, c) and weights 
 
 
 class Moments(NamedTuple):
-    """The agreed moments of some features.
+    """The agreed moments of some features, over the samples that have them.
 
     Parameters
     ----------
     weight : float
         The mean over the nodes of their samples' weight.
     shift : array of shape (P,)
-        The mean of every feature.
+        The mean of every feature; zero if no sample has it.
     scale : array of shape (P,)
         Its standard deviation; one if it is constant.
     constant : array of shape (P,)
@@ -51,7 +51,7 @@ class Moments(NamedTuple):
 
 
 def agree_scaling(
-    rows: Callable[[], Iterable[Weighted]], weight: float
+    rows: Callable[[], Iterable[Weighted]], weight: float, *, has_gaps: bool = False
 ) -> Program[Moments]:
     """Agree on mean and standard deviation of every feature over the network.
 
@@ -66,25 +66,43 @@ def agree_scaling(
         Returns samples and their weights, (P, c) at a time.
     weight : float
         The sum of this node's weights: without weights, the number of its samples.
+    has_gaps : bool
+        Whether numbers may be missing, as NaN.
     """
-    total = sum((_sum(X, weights) for X, weights in rows()), np.zeros(()))
-    sums = yield Message.of(np.concatenate([[weight], total]))
-    if not sums[0] > 0:
+
+    def first(X: Array, weights: Array | None) -> Array:
+        if not has_gaps:
+            return _sum(X, weights)
+        values, there = _without_gaps(X)
+        return np.concatenate([_sum(values, weights), _sum(there, weights)])
+
+    total = sum((first(X, weights) for X, weights in rows()), np.zeros(()))
+    means = yield Message.of(np.concatenate([[weight], total]))
+    if not means[0] > 0:
         raise DataError(NO_WEIGHT)
-    rough = sums[1:] / sums[0]
-    mine = sum(
-        (_moments(X - rough[:, None], weights) for X, weights in rows()), np.zeros(())
-    )
+    sums, counted = _halves(means[1:]) if has_gaps else (means[1:], means[:1])
+    counted = np.where(counted > 0, counted, 1.0)
+    rough = sums / counted
+
+    def second(X: Array, weights: Array | None) -> Array:
+        D = X - rough[:, None]
+        return _moments(_without_gaps(D)[0] if has_gaps else D, weights)
+
+    mine = sum((second(X, weights) for X, weights in rows()), np.zeros(()))
     moments = yield Message.of(mine)
-    rest, squares = np.split(moments / sums[0], 2)
-    found = _moments_of(float(sums[0]), rough, rest, squares)
+    rest, squares = (half / counted for half in _halves(moments))
+    found = _moments_of(float(means[0]), rough, rest, squares)
     agreed = yield Message.of(np.concatenate([found.shift, found.scale]))
-    shift, scale = np.split(agreed, 2)
+    shift, scale = _halves(agreed)
     return found._replace(shift=shift, scale=scale)
 
 
 def agree_exact_scaling(
-    rows: Callable[[], Iterable[Weighted]], n: int, n_threads: int = 1
+    rows: Callable[[], Iterable[Weighted]],
+    n: int,
+    n_threads: int = 1,
+    *,
+    has_gaps: bool = False,
 ) -> Program[Moments]:
     """Agree on mean and standard deviation of n features, exactly.
 
@@ -96,23 +114,30 @@ def agree_exact_scaling(
         Returns samples and their weights, (n, c) at a time.
     n, n_threads : int
         The number of features, and how many threads take samples.
+    has_gaps : bool
+        Whether numbers may be missing, as NaN.
     """
 
     def first(X: Array, weights: Array | None) -> Integers:
-        _check(X)
-        tally = ExactTally(1 + n)
-        tally.add(np.vstack([np.ones(X.shape[1]), X]), weights)
+        values, there = _without_gaps(X) if has_gaps else (X, X[:0])
+        _check(values)
+        tally = ExactTally(1 + len(values) + len(there))
+        tally.add(np.vstack([np.ones(X.shape[1]), values, there]), weights)
         return tally.numbers()
 
     message = Message.of(_total(first, rows(), n_threads))
     weight, *sums = ExactTally.read((yield message))
     if not weight > 0:
         raise DataError(NO_WEIGHT)
-    rough: Array = np.array(sums) / weight
+    counted: Array = np.array(sums[n:]) if has_gaps else np.full(n, weight)
+    counted[counted <= 0] = 1.0  # of a feature that no sample has
+    rough: Array = np.array(sums[:n]) / counted
     rounding = SUMMATION_ERROR * np.abs(rough)[:, None]
 
     def second(X: Array, weights: Array | None) -> Integers:
         D = X - rough[:, None]
+        if has_gaps:
+            D, _ = _without_gaps(D)
         tally = ExactTally(2 * n)
         tally.add(np.vstack([D, D**2]), weights)
         counts = True if weights is None else weights > 0
@@ -121,10 +146,21 @@ def agree_exact_scaling(
         return np.concatenate([tally.numbers(), apart])
 
     reply = yield Message.of(_total(second, rows(), n_threads))
-    rest, squares = np.split(ExactTally.read(reply[:-n]) / weight, 2)
+    rest, squares = (half / counted for half in _halves(ExactTally.read(reply[:-n])))
     found = _moments_of(float(weight), rough, rest, squares)
     _check_deviations(found, squares, reply[-n:])
     return found
+
+
+def _without_gaps(X: Array) -> tuple[Array, Array]:
+    """Return numbers with zeros where they are missing, and whether they are there."""
+    is_gap = np.isnan(X)
+    return np.where(is_gap, 0.0, X), (~is_gap).astype(np.float64)
+
+
+def _halves(values: Array) -> tuple[Array, Array]:
+    half = len(values) // 2
+    return values[:half], values[half:]
 
 
 def _total(

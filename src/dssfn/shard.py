@@ -69,11 +69,14 @@ class Shard:
     weights : array of shape (J,), optional
         How much each sample counts. A weight of 2 is the sample twice, a weight of 0 is
         no sample; left out, each counts once.
+    has_gaps : bool
+        Whether features may be missing, as NaN.
     """
 
     X: Array
     T: Array
     weights: Array | None = None
+    has_gaps: bool = False
 
     def __post_init__(self) -> None:
         for name, values in self._arrays():
@@ -91,8 +94,12 @@ class Shard:
         if self.n_samples == 0:
             raise DataError("A shard must hold at least one sample, got none.")
         for name, values in self._arrays():
-            if not np.isfinite(values).all():
-                raise DataError(f"`{name}` must be finite, got NaN or infinity.")
+            if self.has_gaps and name == "X":
+                fits, came = ~np.isinf(values), "infinity"
+            else:
+                fits, came = np.isfinite(values), "NaN or infinity"
+            if not fits.all():
+                raise DataError(f"`{name}` must be finite, got {came}.")
         if self.weights is not None:
             _check_weights(self.weights, self.n_samples)
 
@@ -249,6 +256,8 @@ def divide(
     T: Array,
     parts: Sequence[NDArray[np.intp]],
     weights: Array | None = None,
+    *,
+    has_gaps: bool = False,
 ) -> list[Shard]:
     """Return shards of samples in rows: node m gets ``parts[m]`` of X (J, P).
 
@@ -262,6 +271,8 @@ def divide(
         The samples of every node.
     weights : array of shape (J,), optional
         How much each sample counts.
+    has_gaps : bool
+        Whether features may be missing, as NaN.
 
     Examples
     --------
@@ -270,7 +281,9 @@ def divide(
     [1, 2]
     """
     return [
-        Shard(X[rows].T, T[:, rows], None if weights is None else weights[rows])
+        Shard(
+            X[rows].T, T[:, rows], None if weights is None else weights[rows], has_gaps
+        )
         for rows in parts
     ]
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dssfn._typing import Array
 from dssfn.errors import DataError, PlanError
+from dssfn.schema import Schema
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,6 +33,8 @@ class Dataset:
         How much each training sample counts; left out, each counts once.
     targets : tuple of str
         Names of the Q numbers to predict in a regression.
+    schema : Schema, optional
+        What the columns mean that the features were made of.
     """
 
     name: str
@@ -42,6 +45,7 @@ class Dataset:
     feature_names: tuple[str, ...] | None = None
     weights: Array | None = None
     targets: tuple[str, ...] = ()
+    schema: Schema | None = None
 
     def __post_init__(self) -> None:
         parts = (

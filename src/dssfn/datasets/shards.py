@@ -11,6 +11,7 @@ from dssfn.datasets.contents import Description, description_of
 from dssfn.datasets.files import open_labelled
 from dssfn.datasets.samples import FileSamples, room_in
 from dssfn.errors import DataError
+from dssfn.schema import Schema
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,6 +30,8 @@ class ShardFiles:
         The samples of each node.
     test : FileSamples, optional
         The samples to test on.
+    schema : Schema, optional
+        What the columns mean that the features are made of.
     """
 
     classes: tuple[Label, ...]
@@ -36,6 +39,7 @@ class ShardFiles:
     n_features: int
     shards: list[FileSamples]
     test: FileSamples | None
+    schema: Schema | None = None
 
 
 def open_shards(

@@ -115,11 +115,13 @@ def agree_basis(
     counted = min(samples.n_samples, _least_samples(plan))
     if plan.is_exact:
         check_node_samples(samples.n_samples)
-        exact = agree_exact_scaling(rows, P + plan.n_outputs, n_threads)
+        exact = agree_exact_scaling(
+            rows, P + plan.n_outputs, n_threads, has_gaps=plan.has_gaps
+        )
         moments, total, _ = yield from run_about(INPUTS, exact, np.array([counted]))
         n_counted, weight = int(total[0]), moments.weight
     else:
-        program = agree_scaling(rows, samples.weight)
+        program = agree_scaling(rows, samples.weight, has_gaps=plan.has_gaps)
         rider = np.array([float(counted)])
         moments, mean, _ = yield from run_about(INPUTS, program, rider)
         n_counted = round(n_nodes * float(mean[0]))
@@ -128,7 +130,7 @@ def agree_basis(
     _check_members(plan, n_counted)
     shift, scale, constant = moments.shift[:P], moments.scale[:P], moments.constant[:P]
     if not plan.standardize:
-        shift, scale = np.zeros(P), np.ones(P)
+        shift, scale = shift if plan.has_gaps else np.zeros(P), np.ones(P)
     targets = Targets.of(plan, moments.shift[P:], moments.scale[P:])
     usual_weight = None
     if plan.is_exact:

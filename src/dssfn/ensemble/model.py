@@ -19,8 +19,8 @@ from dssfn.ensemble.calibrate import softmax
 from dssfn.ensemble.dense import Dense
 from dssfn.ensemble.folds import fold_rule
 from dssfn.ensemble.integer import Integer
-from dssfn.ensemble.units import CONSTANT, scaled_inputs, unit_inputs
-from dssfn.network import CHUNK, check_columns, in_chunks
+from dssfn.ensemble.units import CONSTANT, unit_inputs
+from dssfn.network import CHUNK, check_columns, in_chunks, scaled_inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class Ensemble:
 
     def check_samples(self, X: Array) -> None:
         """Refuse a wrong number of features, NaN, and values whose squares overflow."""
-        check_columns(X, self.scale)
+        check_columns(X, self.scale, has_gaps=self.plan.has_gaps)
 
     def _staged(self, X: Array, member: int) -> Iterator[Array]:
         plan, centre = self.plan, self.centres[member]

@@ -23,8 +23,9 @@ from dssfn._typing import Array, Numbers
 from dssfn.config import Plan
 from dssfn.ensemble.arithmetic import Accumulator, Arithmetic
 from dssfn.ensemble.folds import Folds
-from dssfn.ensemble.units import CONSTANT, scaled_inputs, unit_inputs
+from dssfn.ensemble.units import CONSTANT, unit_inputs
 from dssfn.lanes import Lanes
+from dssfn.network import scaled_inputs
 from dssfn.shard import Rows, Samples
 
 Item = TypeVar("Item")

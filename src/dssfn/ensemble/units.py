@@ -16,7 +16,6 @@ import math
 
 from dssfn._typing import Array
 from dssfn.config import Plan
-from dssfn.network import standardise
 
 CONSTANT = 1  # rows of a layer's features before the scores and the units
 
@@ -43,8 +42,3 @@ def unit_inputs(
         mean = math.fsum(shift) / len(shift)
         seen += ((shift - mean) * (factors / scale))[:, None]
     return seen
-
-
-def scaled_inputs(plan: Plan, X: Array, shift: Array, scale: Array) -> Array:
-    """Return the inputs V of the plan: standardised, or as they are."""
-    return standardise(X, shift, scale) if plan.standardize else X

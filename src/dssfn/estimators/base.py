@@ -6,13 +6,16 @@ where they are by `Centralised` and `Decentralised`; each estimator is one of bo
 
 from __future__ import annotations
 
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
+from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_n_features,
     _check_sample_weight,
     check_is_fitted,
     validate_data,
@@ -22,11 +25,13 @@ from dssfn._typing import Array
 from dssfn.config import Plan, bytes_of
 from dssfn.datasets import Dataset
 from dssfn.errors import DataError, InputError, PlanError
+from dssfn.estimators.tables import Table, categories_of, unnamed
 from dssfn.estimators.verbosity import layer_reports
 from dssfn.hosting import Simulation, Traffic
 from dssfn.presets import resolve
 from dssfn.records import LayerRecord
 from dssfn.runs import divided, make_plan, train
+from dssfn.schema import Schema
 from dssfn.topology import Topology, build_topology
 from dssfn.training import Model
 
@@ -37,6 +42,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     """What all estimators share."""
 
     # Parameters of all of them.
+    categorical_features: Any
     memory: int | str | None
     preset: str | None
     random_state: int | np.random.RandomState | None
@@ -50,11 +56,13 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, partition: Any) -> Self:
         """Train on samples whose weights, and perhaps nodes, are given."""
-        X, y = self._validated(X, y)
+        X, y, schema = self._validated(X, y)
         counts, weights = _weights_of(sample_weight, X)
         if not isinstance(partition, str):
             partition = _one_each(partition, len(X))[counts]
         data = self._dataset(X[counts], y[counts], weights)
+        if schema is not None:
+            data = replace(data, schema=schema, feature_names=schema.feature_names)
         plan = make_plan(data, **self._settings(data))
         memory = None if self.memory is None else bytes_of(plain(self.memory))
         graph, how = self._graph(plan, partition, len(data.X_train))
@@ -66,12 +74,40 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         self._warn(len(data.X_train))
         return self
 
-    def _validated(self, X: Any, y: Any) -> tuple[Array, NDArray[Any]]:
-        """Return the samples and what is to be predicted, checked."""
+    def _validated(self, X: Any, y: Any) -> tuple[Array, NDArray[Any], Schema | None]:
+        """Return features, what is to be predicted, and what the columns mean.
+
+        That is None if all columns are numbers and none is missing.
+        """
+        chosen = categories_of(X, self.categorical_features)
+        if chosen:
+            y = validate_data(self, y=y, **self._Y_RULES)
+            check_consistent_length(X, y)
+            _check_feature_names(self, X, reset=True)
+            _check_n_features(self, X, reset=True)
+        else:
+            X, y = validate_data(
+                self,
+                X,
+                y,
+                dtype=np.float64,
+                ensure_all_finite="allow-nan",
+                **self._Y_RULES,
+            )
+            if not np.isnan(X).any():
+                return X, self._checked_targets(y), None
+        table = Table(X, chosen)
+        schema = table.schema(self._column_names())
+        return table.features(schema), self._checked_targets(y), schema
+
+    _Y_RULES: ClassVar[dict[str, Any]] = {}  # of scikit-learn's checks
+
+    def _checked_targets(self, y: Any) -> NDArray[Any]:
+        """Return what is to be predicted, checked."""
         raise NotImplementedError
 
     def _dataset(self, X: Array, y: NDArray[Any], weights: Array | None) -> Dataset:
-        """Return the samples as a set."""
+        """Return the samples as a set; their features have names if all do."""
         raise NotImplementedError
 
     def _graph(
@@ -118,9 +154,13 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         settings = {name: getattr(plan, name) for name in shared}
         estimator = cls(**settings, random_state=plan.seed)
         estimator._adopt(plan)
+        names = plan.feature_names
         estimator.n_features_in_ = plan.n_features
-        if plan.feature_names is not None:
-            estimator.feature_names_in_ = np.array(plan.feature_names, dtype=object)
+        if plan.schema is not None:
+            names = tuple(column.name for column in plan.schema.used)
+            estimator.n_features_in_ = len(names)
+        if names is not None and names != unnamed(len(names)):
+            estimator.feature_names_in_ = np.array(names, dtype=object)
         estimator.network_ = network
         return estimator
 
@@ -131,8 +171,23 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     def _columns(self, X: Any) -> Array:
         """Return samples to predict, checked, in columns."""
         check_is_fitted(self, "network_")
-        rows: Array = validate_data(self, X, dtype=np.float64, reset=False)
-        return rows.T
+        schema = self.network_.plan.schema
+        if schema is None:
+            rows: Array = validate_data(self, X, dtype=np.float64, reset=False)
+            return rows.T
+        chosen = [k for k, one in enumerate(schema.used) if one.kind == "category"]
+        if not chosen:
+            X = validate_data(
+                self,
+                X,
+                dtype=np.float64,
+                ensure_all_finite="allow-nan",
+                reset=False,
+            )
+        else:
+            _check_feature_names(self, X, reset=False)
+            _check_n_features(self, X, reset=False)
+        return Table(X, chosen).features(schema).T
 
     def _settings(self, data: Dataset) -> dict[str, Any]:
         """Return the settings of the plan, those left open as the preset has them."""
@@ -146,9 +201,14 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         preset = "default" if preset is None else preset
         return {"seed": seed, **resolve(preset, settings)}
 
-    def _feature_names(self) -> tuple[str, ...] | None:
+    def _column_names(self) -> tuple[str, ...] | None:
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else tuple(map(str, names))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
 
 
 class Centralised(Estimator):

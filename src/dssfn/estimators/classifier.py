@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import column_or_1d
 
 from dssfn._typing import Array, Label
 from dssfn.config import Plan
@@ -64,10 +64,10 @@ class Classifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         columns = self._columns(X)
         return self.network_.scores(columns).T
 
-    def _validated(self, X: Any, y: Any) -> tuple[Array, NDArray[Any]]:
-        X, y = validate_data(self, X, y, dtype=np.float64)
+    def _checked_targets(self, y: Any) -> NDArray[Any]:
         check_classification_targets(y)
-        return X, y
+        labels: NDArray[Any] = column_or_1d(y, warn=True)
+        return labels
 
     def _dataset(self, X: Array, y: NDArray[Any], weights: Array | None) -> Dataset:
         classes = np.unique(y)
@@ -80,7 +80,7 @@ class Classifier(ClassifierMixin, Estimator):  # type: ignore[misc]
                 "`y` must hold text, numbers or true/false as labels, got "
                 f"{classes.dtype}. Convert it with `astype(str)`."
             )
-        names = self._feature_names()
+        names = self._column_names() if X.shape[1] == self.n_features_in_ else None
         return Dataset("X", X, y, X[:0], y[:0], names, weights)
 
     def _settings(self, data: Dataset) -> dict[str, Any]:
@@ -167,6 +167,10 @@ class SSFNClassifier(Centralised, Classifier):
     image_shape : tuple of int, optional
         Height and width of pictures, and their channels, if the features are pixels:
         the units of layer 1 then see small rectangles of them.
+    categorical_features : {"from_dtype"}, array or None, default="from_dtype"
+        The columns that are categories: names, numbers or a mask. "from_dtype" takes
+        the columns of a pandas or polars table that have a categorical type. Numbers
+        may be missing, as NaN, in any column, and categories too.
     solver : {"auto", "gram", "krylov", "admm"}, default="auto"
         "gram" solves each layer exactly; "krylov" does so to a proved bound with much
         smaller messages; "admm" is the paper's iteration. A network that finds its own
@@ -235,6 +239,7 @@ class SSFNClassifier(Centralised, Classifier):
         bias: float | None = None,
         units: str = "auto",
         image_shape: tuple[int, ...] | None = None,
+        categorical_features: Any = "from_dtype",
         solver: str = "auto",
         n_iter: int = 100,
         mu_input: float | None = None,
@@ -277,7 +282,8 @@ class DSSFNClassifier(Decentralised, Classifier):
     folds : {"rows", "nodes"}, default="rows"
         What a member leaves out: samples, or whole nodes.
     n_layers, width, members, ridge, scale, size, class_weight, alpha, gain, \
-standardize, bias, units, image_shape, solver, n_iter, mu_input, mu_hidden, memory, \
+standardize, bias, units, image_shape, categorical_features, solver, n_iter, \
+mu_input, mu_hidden, memory, \
 preset, random_state, verbose :
         As in `SSFNClassifier`.
 
@@ -335,6 +341,7 @@ preset, random_state, verbose :
         bias: float | None = None,
         units: str = "auto",
         image_shape: tuple[int, ...] | None = None,
+        categorical_features: Any = "from_dtype",
         solver: str = "auto",
         n_iter: int = 100,
         mu_input: float | None = None,

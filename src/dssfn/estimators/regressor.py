@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import validate_data
 
 from dssfn._typing import Array
 from dssfn.config import Plan
@@ -57,21 +56,21 @@ class Regressor(RegressorMixin, Estimator):  # type: ignore[misc]
     def _shaped(self, scores: Array) -> Array:
         return scores[0] if self._is_vector else scores.T
 
-    def _validated(self, X: Any, y: Any) -> tuple[Array, NDArray[Any]]:
-        X, y = validate_data(
-            self, X, y, dtype=np.float64, multi_output=True, y_numeric=True
-        )
-        y = np.asarray(y, dtype=np.float64)
-        if np.abs(y).max() > LARGEST:
+    _Y_RULES: ClassVar[dict[str, Any]] = {"multi_output": True, "y_numeric": True}
+
+    def _checked_targets(self, y: Any) -> NDArray[Any]:
+        numbers: Array = np.asarray(y, dtype=np.float64)
+        largest = float(np.abs(numbers).max())
+        if largest > LARGEST:
             raise DataError(
-                f"`y` must be at most {LARGEST:g} in size, got {np.abs(y).max():g}. "
+                f"`y` must be at most {LARGEST:g} in size, got {largest:g}. "
                 "Give it in another unit."
             )
-        return X, y
+        return numbers
 
     def _dataset(self, X: Array, y: NDArray[Any], weights: Array | None) -> Dataset:
         targets = ("y",) if y.ndim == 1 else tuple(f"y{k}" for k in range(y.shape[1]))
-        names = self._feature_names()
+        names = self._column_names() if X.shape[1] == self.n_features_in_ else None
         return Dataset("X", X, y, X[:0], y[:0], names, weights, targets)
 
     def _keep(self, result: Simulation, data: Dataset) -> None:
@@ -127,6 +126,10 @@ class SSFNRegressor(Centralised, Regressor):
     image_shape : tuple of int, optional
         Height and width of pictures, and their channels, if the features are pixels:
         the units of layer 1 then see small rectangles of them.
+    categorical_features : {"from_dtype"}, array or None, default="from_dtype"
+        The columns that are categories: names, numbers or a mask. "from_dtype" takes
+        the columns of a pandas or polars table that have a categorical type. Numbers
+        may be missing, as NaN, in any column, and categories too.
     solver : {"auto", "gram", "krylov", "admm"}, default="auto"
         "gram" solves each layer exactly; "krylov" does so to a proved bound with much
         smaller messages; "admm" is the paper's iteration. A network that finds its own
@@ -188,6 +191,7 @@ class SSFNRegressor(Centralised, Regressor):
         bias: float | None = None,
         units: str = "auto",
         image_shape: tuple[int, ...] | None = None,
+        categorical_features: Any = "from_dtype",
         solver: str = "auto",
         n_iter: int = 100,
         mu_input: float | None = None,
@@ -225,7 +229,8 @@ class DSSFNRegressor(Decentralised, Regressor):
     folds : {"rows", "nodes"}, default="rows"
         What a member leaves out: samples, or whole nodes.
     n_layers, width, members, ridge, scale, size, gain, standardize, bias, units, \
-image_shape, solver, n_iter, mu_input, mu_hidden, memory, preset, random_state, \
+image_shape, categorical_features, solver, n_iter, mu_input, mu_hidden, memory, \
+preset, random_state, \
 verbose :
         As in `SSFNRegressor`.
 
@@ -268,6 +273,7 @@ verbose :
         bias: float | None = None,
         units: str = "auto",
         image_shape: tuple[int, ...] | None = None,
+        categorical_features: Any = "from_dtype",
         solver: str = "auto",
         n_iter: int = 100,
         mu_input: float | None = None,

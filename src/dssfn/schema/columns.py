@@ -1,0 +1,306 @@
+"""Schema: the kind of every column of a table, and what is to be predicted.
+
+Nothing in a schema is taken from one node's data at run time: levels and classes are
+written down beforehand, alike for all nodes, because a node may lack some of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from dssfn._typing import Label
+from dssfn.errors import PlanError
+from dssfn.hints import listing, unknown
+from dssfn.schema.values import level_text
+
+KINDS = ("number", "category", "boolean", "ignore")
+TARGET_KINDS = ("class", "number")
+MISSING, OTHER = "missing", "other"  # what features of such levels are called
+MOST_LEVELS = 1000
+
+
+class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One column of a table.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the files.
+    kind : {"number", "category", "boolean", "ignore"}
+        What it holds.
+    levels : tuple of labels
+        The values of a category, which become one feature each.
+    same : dict
+        Other ways to write a level, as in ``{M = "male"}``.
+    other : bool
+        Whether all values that are no level count as one more; otherwise they are
+        errors.
+    missing : bool
+        Whether values may be missing. A missing number becomes the agreed mean, beside
+        a feature that says so; a missing category is one more level.
+    unit, note : str
+        For people.
+
+    Examples
+    --------
+    >>> Column(name="sex", kind="category", levels=("f", "m")).feature_names
+    ('sex=f', 'sex=m')
+    >>> Column(name="age", kind="number", missing=True).feature_names
+    ('age', 'age missing')
+    """
+
+    name: str
+    kind: str
+    levels: tuple[Label, ...] = ()
+    same: dict[str, Label] = {}
+    other: bool = False
+    missing: bool = False
+    unit: str = ""
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.name or self.name != self.name.strip():
+            raise PlanError(
+                f"A column's `name` must not be empty nor end in blanks, got "
+                f"{self.name!r}."
+            )
+        if self.kind not in KINDS:
+            raise PlanError(
+                f"Column `{self.name}`: {unknown('kind', self.kind, KINDS)}"
+            )
+        if self.kind == "category":
+            self._check_levels()
+        elif self.levels or self.same or self.other:
+            raise PlanError(
+                f"Column `{self.name}`: `levels`, `same` and `other` are for a "
+                f"category, got them for a {self.kind}."
+            )
+
+    def _check_levels(self) -> None:
+        texts = self.level_texts
+        if not texts and not self.other:
+            raise PlanError(
+                f"Column `{self.name}`: a category must have `levels`, got none."
+            )
+        if len(texts) > MOST_LEVELS:
+            raise PlanError(
+                f"Column `{self.name}`: `levels` must be at most {MOST_LEVELS}, got "
+                f"{len(texts)}. Group them, or ignore the column."
+            )
+        twice = [text for text, count in Counter(texts).items() if count > 1]
+        if twice:
+            raise PlanError(
+                f"Column `{self.name}`: `levels` must differ, got {twice[0]!r} twice."
+            )
+        for written, level in self.same.items():
+            if level_text(level) not in texts:
+                raise PlanError(
+                    f"Column `{self.name}`: `same` must lead to one of the levels "
+                    f"{listing(texts)}, got {level!r} for {written!r}."
+                )
+            if level_text(written) in texts:
+                raise PlanError(
+                    f"Column `{self.name}`: {written!r} is a level itself, so it must "
+                    f"not be the same as {level!r}. Remove one of both."
+                )
+
+    @property
+    def level_texts(self) -> tuple[str, ...]:
+        """The levels as text, in which numbers are written in one way."""
+        return tuple(level_text(level) for level in self.levels)
+
+    @property
+    def is_feature(self) -> bool:
+        """Whether the column is used."""
+        return self.kind != "ignore"
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the features that it becomes."""
+        return tuple(self._feature_names())
+
+    def _feature_names(self) -> Iterator[str]:
+        if self.kind == "ignore":
+            return
+        if self.kind != "category":
+            yield self.name
+            if self.missing:
+                yield f"{self.name} {MISSING}"
+            return
+        yield from (f"{self.name}={text}" for text in self.level_texts)
+        if self.other:
+            yield f"{self.name} {OTHER}"
+        if self.missing:
+            yield f"{self.name} {MISSING}"
+
+    def codes(self) -> dict[str, int]:
+        """Return the number of every text that is a level, or the same as one."""
+        found = {text: code for code, text in enumerate(self.level_texts)}
+        same = {level_text(one): found[level_text(of)] for one, of in self.same.items()}
+        return found | same
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The column that is to be predicted.
+
+    Parameters
+    ----------
+    column : str
+        Its name in the files.
+    kind : {"class", "number"}
+        Whether it holds classes, or numbers.
+    classes : tuple of labels
+        The classes, in the order of the outputs.
+    groups : dict
+        The values of every class, if classes are groups of values, as in
+        ``{sick = [1, 2, 3, 4], healthy = [0]}``. Each class must have some.
+    unit, note : str
+        For people.
+
+    Examples
+    --------
+    >>> Target(column="num", groups={"healthy": (0,), "sick": (1, 2)}).classes
+    ('healthy', 'sick')
+    """
+
+    column: str
+    kind: str = "class"
+    classes: tuple[Label, ...] = ()
+    groups: dict[str, tuple[Label, ...]] = {}
+    unit: str = ""
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind not in TARGET_KINDS:
+            raise PlanError(f"Target: {unknown('kind', self.kind, TARGET_KINDS)}")
+        if self.kind == "number":
+            if self.classes or self.groups:
+                raise PlanError(
+                    f"Target `{self.column}`: `classes` and `groups` are for a class, "
+                    "got them for a number."
+                )
+            return
+        if self.groups and not self.classes:
+            msgspec.structs.force_setattr(self, "classes", tuple(self.groups))
+        if len(self.classes) < 2:
+            raise PlanError(
+                f"Target `{self.column}`: `classes` must name at least two classes, "
+                f"got {list(self.classes)}."
+            )
+        if self.groups:
+            self._check_groups()
+
+    def _check_groups(self) -> None:
+        if set(self.groups) != set(self.classes):
+            raise PlanError(
+                f"Target `{self.column}`: `groups` must give values for all of the "
+                f"classes {listing(list(map(str, self.classes)))} and no others, got "
+                f"{listing(list(self.groups))}."
+            )
+        values = Counter(level_text(v) for many in self.groups.values() for v in many)
+        twice = [text for text, count in values.items() if count > 1]
+        if twice or not all(self.groups.values()):
+            raise PlanError(
+                f"Target `{self.column}`: `groups` must give every class values of its "
+                f"own, got {f'{twice[0]!r} twice' if twice else 'none for a class'}."
+            )
+
+    def codes(self) -> dict[str, int]:
+        """Return the number of the class of every text that has one."""
+        if not self.groups:
+            return {level_text(label): code for code, label in enumerate(self.classes)}
+        return {
+            level_text(value): code
+            for code, label in enumerate(self.classes)
+            for value in self.groups[str(label)]
+        }
+
+
+class Schema(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The columns of a table and what is to be predicted.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+        The columns, in the order of their features.
+    target : Target, optional
+        What is to be predicted.
+
+    Examples
+    --------
+    >>> age = Column(name="age", kind="number")
+    >>> pain = Column(name="pain", kind="category", levels=(1, 2), missing=True)
+    >>> Schema(columns=(age, pain)).feature_names
+    ('age', 'pain=1', 'pain=2', 'pain missing')
+    """
+
+    columns: tuple[Column, ...]
+    target: Target | None = None
+
+    def __post_init__(self) -> None:
+        names = Counter(column.name for column in self.columns)
+        if self.target is not None:
+            names[self.target.column] += 1
+        twice = [name for name, count in names.items() if count > 1]
+        if twice:
+            raise PlanError(
+                f"A schema must have every column once, got `{twice[0]}` twice."
+            )
+        features = Counter(self.feature_names)
+        if not features:
+            raise PlanError("A schema must have a column that is not ignored.")
+        alike = [name for name, count in features.items() if count > 1]
+        if alike:
+            raise PlanError(
+                f"Two columns of a schema must not give features of one name, got "
+                f"`{alike[0]}` twice. Rename a column."
+            )
+
+    @property
+    def used(self) -> tuple[Column, ...]:
+        """The columns that are not ignored."""
+        return tuple(column for column in self.columns if column.is_feature)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of all features that the columns become."""
+        return tuple(name for column in self.columns for name in column.feature_names)
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether numbers may be missing, which take the agreed mean."""
+        return any(
+            column.missing and column.kind in ("number", "boolean")
+            for column in self.columns
+        )
+
+    def column(self, name: str) -> Column:
+        """Return the column of a name."""
+        return next(column for column in self.columns if column.name == name)
+
+    def with_target(self, target: Target | None) -> Schema:
+        """Return the same columns with another target."""
+        return msgspec.structs.replace(self, target=target)
+
+    def settings(self) -> dict[str, Any]:
+        """Return what a plan has of a schema."""
+        names = self.feature_names
+        found: dict[str, Any] = {
+            "schema": self,
+            "feature_names": names,
+            "n_features": len(names),
+        }
+        if self.target is not None:
+            is_class = self.target.kind == "class"
+            named = self.target.classes if is_class else (self.target.column,)
+            found["classes" if is_class else "targets"] = named
+        return found
+
+
+def names_of(columns: Iterable[Column]) -> list[str]:
+    """Return the names of some columns."""
+    return [column.name for column in columns]
