@@ -5,8 +5,6 @@ the settings of the training. Every node holds the same file.
 from __future__ import annotations
 
 import hashlib
-import re
-import tomllib
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -19,6 +17,8 @@ from dssfn.config import Plan
 from dssfn.errors import PlanError
 from dssfn.hints import did_you_mean
 from dssfn.node_names import check_node_name
+from dssfn.schema import Column, Schema, Target
+from dssfn.toml_text import convert_toml, read_toml
 from dssfn.topology import Topology, build_topology, from_edges
 
 NO_SETTING = "(no such setting)"
@@ -172,6 +172,9 @@ def split_address(address: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
+STRUCTS = (Federation, Plan, Graph, Member, Schema, Column, Target)
+
+
 def load_federation(path: str | Path) -> Federation:
     """Read a plan file."""
     content = read_toml(path, "plan")
@@ -191,39 +194,5 @@ def load_federation(path: str | Path) -> Federation:
                 )
         if isinstance(training.get("feature_names"), list):
             training.setdefault("n_features", len(training["feature_names"]))
-    federation: Federation = convert_toml(content, Federation, path)
+    federation: Federation = convert_toml(content, Federation, path, STRUCTS)
     return federation
-
-
-def read_toml(path: str | Path, what: str) -> dict[str, Any]:
-    """Return the content of a TOML file."""
-    path = Path(path)
-    try:
-        with path.open("rb") as file:
-            return tomllib.load(file)
-    # Also numbers too long to be read, and lists in lists in lists.
-    except (ValueError, RecursionError) as exc:
-        raise PlanError(f"`{path}` is not a TOML file: {exc}") from exc
-    except OSError as exc:
-        raise PlanError(
-            f"The {what} file `{path}` cannot be read: {exc.strerror}. `dssfn "
-            "federation init` writes one."
-        ) from exc
-
-
-def convert_toml(content: dict[str, Any], kind: Any, path: str | Path) -> Any:
-    """Return a checked struct from the content of a TOML file."""
-    try:
-        return msgspec.convert(content, kind)
-    except msgspec.ValidationError as exc:
-        raise PlanError(f"`{path}`: {exc}{_near_setting(str(exc), kind)}") from exc
-
-
-def _near_setting(said: str, kind: type[msgspec.Struct]) -> str:
-    """Return the setting that was probably meant by one that msgspec does not know."""
-    mistyped = re.search(r"unknown field `(.*?)`", said)
-    if mistyped is None:
-        return ""
-    kinds = (kind, Plan, Graph, Member)
-    names = [name for one in kinds for name in one.__struct_fields__]
-    return "." + did_you_mean(mistyped[1], names)

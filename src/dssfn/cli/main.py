@@ -92,6 +92,13 @@ add_command(
 )
 add_command(
     app,
+    "schema",
+    "dssfn.cli.schema:schema",
+    "Say what the columns of tables mean: propose it from files, or unite proposals.",
+    "dssfn schema hospital.csv --target outcome --out schema.toml",
+)
+add_command(
+    app,
     "reproduce",
     "dssfn.cli.reproduce:reproduce",
     "Repeat an experiment of the paper, with our solvers beside the paper's.",

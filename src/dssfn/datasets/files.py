@@ -46,7 +46,7 @@ def open_file(
         file = NpzSamples(path, target, room)
         n_features = len(features) if features is not None else n_features
     else:
-        file = ColumnSamples(_column_file(path), target, features).survey(room)
+        file = ColumnSamples(open_columns(path), target, features).survey(room)
     if n_features is not None and file.n_features != n_features:
         raise DataError(
             f"The model was trained on {n_features} features, "
@@ -72,7 +72,7 @@ def open_labelled(
     if target is None and path.suffix.lower() == ".npz":
         target = "y"
     if target is None:
-        target = target_column(path.name, _column_file(path).names, target)
+        target = target_column(path.name, open_columns(path).names, target)
     return open_file(path, target, features=features, n_features=n_features, room=room)
 
 
@@ -101,7 +101,7 @@ def forgotten_suffix(path: Path) -> str:
     return ""
 
 
-def _column_file(path: Path) -> ColumnFile:
+def open_columns(path: Path) -> ColumnFile:
     """Return a file of named columns, of which only the names have been read."""
     # polars takes a while to import, and only such files need it.
     if path.suffix.lower() == ".parquet":

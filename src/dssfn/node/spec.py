@@ -11,13 +11,8 @@ from pathlib import Path
 import msgspec
 
 from dssfn.errors import PlanError
-from dssfn.federation import (
-    Federation,
-    convert_toml,
-    load_federation,
-    read_toml,
-    split_address,
-)
+from dssfn.federation import Federation, load_federation, split_address
+from dssfn.toml_text import convert_toml, read_toml
 
 NODE_FILE = "node.toml"
 PATHS = ("plan", "data", "test", "out", "certificate", "key", "authorities")
@@ -99,7 +94,7 @@ def load_node(path: str | Path) -> tuple[NodeSpec, Federation]:
     path = Path(path)
     if path.is_dir():
         path /= NODE_FILE
-    spec: NodeSpec = convert_toml(read_toml(path, "node"), NodeSpec, path)
+    spec: NodeSpec = convert_toml(read_toml(path, "node"), NodeSpec, path, [NodeSpec])
     folder = path.resolve().parent
     paths = {
         field: str(folder / os.path.expanduser(given))  # noqa: PTH111

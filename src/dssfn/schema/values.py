@@ -22,3 +22,20 @@ def level_text(value: Any) -> str:
     whole, point, rest = text.partition(".")
     is_whole = point and rest.strip("0") == "" and whole.lstrip("+-").isdecimal()
     return whole if is_whole else text
+
+
+def level_order(text: str) -> tuple[int, float, str]:
+    """Return what levels are sorted by: numbers first, by their size, then text.
+
+    >>> sorted(["b", "10", "9", "a"], key=level_order)
+    ['9', '10', 'a', 'b']
+    """
+    try:
+        return 0, float(text), ""
+    except ValueError:
+        return 1, 0.0, text
+
+
+def is_number(text: str) -> bool:
+    """Return whether a level is a number."""
+    return level_order(text)[0] == 0

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from dssfn._atomic import write_atomically
 from dssfn.errors import IdentityError, PlanError
-from dssfn.federation import read_toml
 from dssfn.hints import unknown
 from dssfn.node.verification import PublicKey, certificates_in, public_key_of
 from dssfn.node_names import is_node_name
@@ -34,6 +33,7 @@ from dssfn.setup.pki import (
     issue,
     read_authority,
 )
+from dssfn.toml_text import read_toml
 
 # isort: split
 from cryptography.exceptions import UnsupportedAlgorithm

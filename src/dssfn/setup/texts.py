@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Sequence
 from ipaddress import ip_address
 from typing import Any
@@ -10,11 +9,10 @@ from typing import Any
 import msgspec
 
 from dssfn.config import Plan
-from dssfn.errors import PlanError
 from dssfn.federation import Federation, Member, split_address
+from dssfn.toml_text import setting, toml_value
 
 TO_FILL_IN = "FILL IN"  # the mark of a place that is left open
-_LINE = 88
 
 _PLAN_HEAD = """\
 # The plan of this federation. Every node holds the same file: nodes compare their plans
@@ -105,7 +103,7 @@ def plan_text(federation: Federation, *, left_open: Collection[str] = ()) -> str
     left_open : collection of {"classes", "feature_names"}
         These are left empty and marked; the file is refused until they are filled in.
     """
-    deadline = _setting("round_deadline", federation.round_deadline)
+    deadline = setting("round_deadline", federation.round_deadline)
     parts = [
         _PLAN_HEAD,
         f"{deadline}  # seconds within which a neighbour that is gone is named\n",
@@ -120,11 +118,11 @@ def _graph(federation: Federation) -> str:
     graph = federation.graph
     lines = []
     if graph.kind is not None:
-        lines.append(_setting("kind", graph.kind))
+        lines.append(setting("kind", graph.kind))
     if graph.degree is not None:
-        lines.append(_setting("degree", graph.degree))
+        lines.append(setting("degree", graph.degree))
     if graph.edges is not None:
-        lines.append(_setting("edges", graph.edges))
+        lines.append(setting("edges", graph.edges))
     return "\n".join(lines) + "\n"
 
 
@@ -132,9 +130,9 @@ def _member(member: Member) -> str:
     address = (
         "# address: none, it only calls others"
         if member.address is None
-        else _setting("address", member.address)
+        else setting("address", member.address)
     )
-    return f"[[nodes]]\n{_setting('name', member.name)}\n{address}\n"
+    return f"[[nodes]]\n{setting('name', member.name)}\n{address}\n"
 
 
 def _training(federation: Federation, left_open: Collection[str]) -> Iterator[str]:
@@ -142,24 +140,24 @@ def _training(federation: Federation, left_open: Collection[str]) -> Iterator[st
     yield _CLASSES
     yield _names("classes", plan.classes, left_open) + "\n\n"
     if plan.feature_names is None and "feature_names" not in left_open:
-        yield _N_FEATURES + _setting("n_features", plan.n_features) + "\n\n"
+        yield _N_FEATURES + setting("n_features", plan.n_features) + "\n\n"
     else:
         yield _FEATURES
         yield _names("feature_names", plan.feature_names or (), left_open) + "\n\n"
     for name, comment in _SETTINGS.items():
         value = getattr(plan, name)
-        line = _setting(name, _EXAMPLES[name] if value is None else value)
+        line = setting(name, _EXAMPLES[name] if value is None else value)
         yield f"{'# ' * (value is None)}{line}  # {comment}\n"
     for field in msgspec.structs.fields(Plan):
         value = getattr(plan, field.name)
         if field.name not in (*_SETTINGS, *_INPUTS) and value != field.default:
-            yield _setting(field.name, value) + "\n"
+            yield setting(field.name, value) + "\n"
 
 
 def _names(name: str, values: Sequence[Any], left_open: Collection[str]) -> str:
     if name in left_open:
         return f"{name} = []  # <-- {TO_FILL_IN}, alike on every node"
-    return _setting(name, values)
+    return setting(name, values)
 
 
 def node_text(
@@ -182,7 +180,7 @@ def node_text(
         Some other node, for an example.
     """
     if target is not None:
-        target_line = f"{_setting('target', target)}  # the column of labels"
+        target_line = f"{setting('target', target)}  # the column of labels"
     elif needs_target:
         target_line = f'# target = "outcome"  # <-- {TO_FILL_IN}: the column of labels'
     else:
@@ -190,7 +188,7 @@ def node_text(
     if member.address is None:
         listen = '# listen = "0.0.0.0:7400"  # this node has no address: it only calls'
     else:
-        listen = f"{_setting('listen', _listen(member.address))}  # the port to open"
+        listen = f"{setting('listen', _listen(member.address))}  # the port to open"
     return _NODE.format(
         name=member.name,
         name_value=toml_value(member.name),
@@ -211,38 +209,3 @@ def _listen(address: str) -> str:
     if number.is_loopback:
         return address
     return f"[::]:{port}" if number.version == 6 else f"0.0.0.0:{port}"
-
-
-def _setting(name: str, value: Any) -> str:
-    line = f"{name} = {toml_value(value)}"
-    if len(line) <= _LINE or isinstance(value, str) or not isinstance(value, Sequence):
-        return line
-    lines = [f"{name} = ["]
-    for one in value:
-        item = f"{toml_value(one)},"
-        if len(lines) == 1 or len(lines[-1]) + len(item) >= _LINE:
-            lines.append(f"  {item}")
-        else:
-            lines[-1] += f" {item}"
-    return "\n".join([*lines, "]"])
-
-
-def toml_value(value: Any) -> str:
-    """Return one value as TOML: text, a number, true or false, or a list of such.
-
-    >>> toml_value(["a", 1, 2.0, True])
-    '["a", 1, 2.0, true]'
-    """
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return f"[{', '.join(map(toml_value, value))}]"
-    text = str(value)
-    try:
-        text.encode()
-    except UnicodeEncodeError as exc:
-        raise PlanError(f"A name must be valid Unicode, got {text!r}.") from exc
-    # JSON's strings are TOML's, but for one control character.
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

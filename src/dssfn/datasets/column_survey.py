@@ -1,0 +1,92 @@
+"""What the columns of a file hold, found in one pass, for a schema to be proposed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from dssfn.datasets.column_blocks import without_blanks
+from dssfn.datasets.files import existing_file, open_columns
+from dssfn.errors import DataError
+from dssfn.schema.proposal import Seen
+from dssfn.schema.values import level_text
+
+MOST_COUNTED = 1000  # values of a column
+_DATE = r"^\d{4}-\d{1,2}-\d{1,2}|^\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b"
+
+
+def survey_columns(path: str | Path) -> list[Seen]:
+    """Return what was seen of every column of a file, in the order of the file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "t.csv"
+    ...     _ = path.write_text("size,kind\\n1.5,b\\n2,a\\n,b\\n")
+    ...     [(one.name, one.kinds, one.n_missing) for one in survey_columns(path)]
+    [('size', {'number'}, 1), ('kind', {'text'}, 0)]
+    """
+    path = existing_file(path)
+    if path.suffix.lower() == ".npz":
+        raise DataError(
+            f"`{path.name}`: arrays have no named columns, so there is nothing to say "
+            "of them. A schema is for tables."
+        )
+    file = open_columns(path)
+    wanted = [name for name in file.names if name not in file.index]
+    file.survey(wanted, 0)
+    found = {name: Seen(name) for name in wanted}
+    for block in file.columns(wanted):
+        for name, seen in found.items():
+            _add(seen, block.rows[name])
+    if not any(seen.n_rows for seen in found.values()):
+        raise DataError(f"`{path.name}` has column names but no rows.")
+    return list(found.values())
+
+
+def _add(seen: Seen, series: pl.Series) -> None:
+    """Take some rows of a column in."""
+    if series.dtype == pl.String:
+        series = without_blanks(series)
+    if series.dtype.is_float():
+        series = series.fill_nan(None)
+    seen.n_rows += len(series)
+    values = series.drop_nulls()
+    seen.n_missing += len(series) - len(values)
+    if not len(values):
+        return
+    kind = _kind(values)
+    seen.kinds.add(kind)
+    if kind in ("date", "odd"):
+        seen.counts = None
+        return
+    counts = values.value_counts()
+    seen.n_repeated += len(values) - counts.height
+    if seen.counts is None or counts.height > MOST_COUNTED:
+        seen.counts = None
+        return
+    for value, count in counts.iter_rows():
+        text = level_text(value)
+        seen.counts[text] = seen.counts.get(text, 0) + count
+    if len(seen.counts) > MOST_COUNTED:
+        seen.counts = None
+
+
+def _kind(values: pl.Series) -> str:
+    dtype = values.dtype
+    if dtype == pl.Boolean:
+        return "boolean"
+    if dtype.is_integer():
+        return "whole"
+    if dtype.is_numeric():
+        numbers = values.cast(pl.Float64)
+        return "whole" if bool((numbers == numbers.round()).all()) else "number"
+    if dtype.is_temporal():
+        return "date"
+    if isinstance(dtype, pl.Categorical | pl.Enum):
+        return "text"
+    if dtype == pl.String:
+        return "date" if bool(values.str.contains(_DATE).all()) else "text"
+    return "odd"

@@ -1,0 +1,93 @@
+"""Tables, divided into features and a target as a schema says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+from numpy.typing import NDArray
+
+from dssfn.datasets.column_samples import ColumnFile
+from dssfn.datasets.columns import feature_columns, target_column
+from dssfn.datasets.sample_file import Block
+from dssfn.errors import DataError
+from dssfn.schema import Encoding, Schema
+
+if TYPE_CHECKING:
+    from dssfn.datasets.column_blocks import ColumnBlock
+
+
+class TableSamples:
+    """The samples of a file of named columns, encoded as a schema says.
+
+    Parameters
+    ----------
+    file : ColumnFile
+        The file, surveyed later by `survey`.
+    schema : Schema
+        What its columns mean.
+    is_labelled : bool
+        Whether the target is read, too.
+    """
+
+    def __init__(self, file: ColumnFile, schema: Schema, *, is_labelled: bool) -> None:
+        names = [column.name for column in schema.used]
+        feature_columns(file.path.name, file.names, None, names)
+        self.path = file.path
+        self._file, self._schema = file, schema
+        self._encoding = Encoding(schema)
+        self.target: str | None = None
+        if is_labelled:
+            if schema.target is None:
+                raise DataError(
+                    f"`{file.path.name}`: the schema must have a target, got none. "
+                    "Add a table [target] to it."
+                )
+            target = schema.target.column
+            self.target = target_column(file.path.name, file.names, target)
+        self.feature_names: tuple[str, ...] | None = schema.feature_names
+        self.n_features = len(schema.feature_names)
+        self.n_samples = file.n_rows
+
+    def survey(self, room: int | None) -> Self:
+        """Find the length and the types; `room` is as in the file's survey."""
+        self._file.survey(self._wanted(), room)
+        self.n_samples = self._file.n_rows
+        if self.n_samples == 0:
+            raise DataError(f"`{self.path.name}` has column names but no rows.")
+        return self
+
+    def in_order(self, features: Sequence[str]) -> Self:
+        """Return this file, whose features have the schema's order."""
+        assert tuple(features) == self.feature_names
+        return self
+
+    def labels(self) -> Iterator[NDArray[Any]]:
+        """Yield the classes, or the numbers to be predicted, some rows at a time."""
+        assert self.target is not None
+        for block in self._file.columns([self.target]):
+            yield self._labels(block)
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield all samples, some rows at a time."""
+        from dssfn.datasets.table_values import column_values
+
+        for block in self._file.columns(self._wanted(), is_last_use=True):
+            labels = None if self.target is None else self._labels(block)
+            values = [column_values(block, one) for one in self._schema.used]
+            yield Block(self._encoding.features(values), labels, block.source)
+
+    def not_numbers(self) -> tuple[str, ...]:
+        """Return none: the schema says what all columns are."""
+        return ()
+
+    def _wanted(self) -> list[str]:
+        names = [column.name for column in self._schema.used]
+        return names if self.target is None else [*names, self.target]
+
+    def _labels(self, block: ColumnBlock) -> NDArray[Any]:
+        from dssfn.datasets.table_values import class_labels, target_numbers
+
+        assert self._schema.target is not None
+        read = target_numbers if self._schema.target.kind == "number" else class_labels
+        return read(block, self._schema.target)

@@ -1,0 +1,152 @@
+"""Values of a table's columns as a schema has them: numbers, and codes of levels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dssfn._typing import Array
+from dssfn.datasets.column_blocks import ColumnBlock, without_blanks
+from dssfn.errors import DataError
+from dssfn.hints import listing, shortened
+from dssfn.schema import Column, Target
+from dssfn.schema.encoding import GAP, UNKNOWN, Codes, Values
+from dssfn.schema.values import level_text
+
+TRUE, FALSE = ("true", "1", "yes"), ("false", "0", "no")
+
+
+def column_values(block: ColumnBlock, column: Column) -> Values:
+    """Return the values of a column: numbers, NaN where they are missing, or codes."""
+    series = _tidied(block, column.name)
+    if not column.missing:
+        _refuse_gaps(block, series, column)
+    if column.kind == "category":
+        return _codes(block, series, column)
+    if column.kind == "boolean":
+        return _truths(block, series)
+    return _numbers(block, series)
+
+
+def class_labels(block: ColumnBlock, target: Target) -> NDArray[Any]:
+    """Return the classes of samples, as the schema names them."""
+    series = _target(block, target)
+    known = target.codes()
+    codes = _looked_up(series, known)
+    unknown = np.flatnonzero(codes == UNKNOWN)
+    if unknown.size:
+        row = int(unknown[0])
+        raise DataError(
+            f"{_at(block, series, row)}: '{shortened(series[row])}' is the value of no "
+            f"class; those of the schema are {listing(list(known))}. Correct it, or "
+            "remove the row."
+        )
+    return np.array(target.classes)[codes]
+
+
+def target_numbers(block: ColumnBlock, target: Target) -> Array:
+    """Return the numbers to be predicted."""
+    return _numbers(block, _target(block, target))
+
+
+def _target(block: ColumnBlock, target: Target) -> pl.Series:
+    series = _tidied(block, target.column)
+    gaps = series.is_null().arg_true()
+    if len(gaps):
+        raise DataError(
+            f"{_at(block, series, int(gaps[0]))}: the target is missing. Fill it in, "
+            "or remove the row."
+        )
+    return series
+
+
+def _tidied(block: ColumnBlock, name: str) -> pl.Series:
+    """Return a column in which nothing but null means that a value is missing."""
+    series = block.rows[name]
+    if isinstance(series.dtype, pl.Categorical | pl.Enum):
+        series = series.cast(pl.String)
+    if series.dtype == pl.String:
+        return without_blanks(series)
+    return series.fill_nan(None) if series.dtype.is_float() else series
+
+
+def _refuse_gaps(block: ColumnBlock, series: pl.Series, column: Column) -> None:
+    gaps = series.is_null().arg_true()
+    if len(gaps):
+        raise DataError(
+            f"{_at(block, series, int(gaps[0]))}: the value is missing. Fill it in, "
+            f"remove the row, or allow it in the schema: `missing = true` for column "
+            f"`{column.name}`."
+        )
+
+
+def _numbers(block: ColumnBlock, series: pl.Series) -> Array:
+    dtype = series.dtype
+    if not (dtype.is_numeric() or dtype in (pl.String, pl.Boolean, pl.Null)):
+        raise _no_number(block, series, 0)
+    cast = series.cast(pl.Float64, strict=False)
+    lost = (cast.is_null() & series.is_not_null()) | (
+        cast.is_infinite().fill_null(False)
+    )
+    if lost.any():
+        raise _no_number(block, series, int(lost.arg_true()[0]))
+    numbers: Array = cast.fill_null(float("nan")).to_numpy().copy()
+    return numbers
+
+
+def _no_number(block: ColumnBlock, series: pl.Series, row: int) -> DataError:
+    return DataError(
+        f"{_at(block, series, row)}: the schema says that it is a number, got "
+        f"'{shortened(series[row])}'. Correct the value, or make the column a category "
+        "or ignore it."
+    )
+
+
+def _truths(block: ColumnBlock, series: pl.Series) -> Array:
+    known = dict.fromkeys(FALSE, 0) | dict.fromkeys(TRUE, 1)
+    codes = _looked_up(series, known, fold=True)
+    unknown = np.flatnonzero(codes == UNKNOWN)
+    if unknown.size:
+        row = int(unknown[0])
+        raise DataError(
+            f"{_at(block, series, row)}: the schema says that it is true or false, got "
+            f"'{shortened(series[row])}'. Correct the value, or make the column a "
+            "category or a number."
+        )
+    return np.where(codes == GAP, np.nan, codes.astype(np.float64))
+
+
+def _codes(block: ColumnBlock, series: pl.Series, column: Column) -> Codes:
+    codes = _looked_up(series, column.codes())
+    unknown = np.flatnonzero(codes == UNKNOWN)
+    if unknown.size and not column.other:
+        row = int(unknown[0])
+        raise DataError(
+            f"{_at(block, series, row)}: '{shortened(series[row])}' is none of the "
+            f"levels {listing(column.level_texts)}. Correct it, or add it to the "
+            "schema: to `levels`, or with `other = true`."
+        )
+    return codes
+
+
+def _looked_up(
+    series: pl.Series, known: dict[str, int], *, fold: bool = False
+) -> Codes:
+    """Return the codes of values, each of which is looked up once."""
+    distinct = series.unique(maintain_order=True)
+    found: dict[Any, int] = {}
+    for value in distinct.to_list():
+        if value is None:
+            found[value] = GAP
+            continue
+        text = level_text(value)
+        found[value] = known.get(text.casefold() if fold else text, UNKNOWN)
+    codes = [found[value] for value in series.to_list()]
+    return np.array(codes, dtype=np.intp)
+
+
+def _at(block: ColumnBlock, series: pl.Series, row: int) -> str:
+    return f"{block.source.at(row)}, column `{series.name}`"

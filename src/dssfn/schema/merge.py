@@ -1,0 +1,197 @@
+"""Several schemas united, and where they contradict each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from dssfn.schema.columns import Column, Schema, Target
+from dssfn.schema.values import is_number, level_order
+
+FEW_LEVELS = 2  # of numbers: too few to tell a category from a number
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The united schema, and what people must decide first.
+
+    Parameters
+    ----------
+    schema : Schema
+        The union; where there are conflicts, it has the first one's word.
+    conflicts : tuple of str
+        A sentence for each.
+    """
+
+    schema: Schema
+    conflicts: tuple[str, ...]
+
+
+def merge(schemas: Mapping[str, Schema]) -> Merged:
+    """Return the union of schemas, by the names of who made them.
+
+    Columns have the order of the first schema that has them. A column that has gaps
+    anywhere may be missing; levels and classes are those of all.
+
+    Examples
+    --------
+    >>> sex = [Column(name="sex", kind="category", levels=(s,)) for s in ("male", "M")]
+    >>> made = {"a": Schema(columns=(sex[0],)), "b": Schema(columns=(sex[1],))}
+    >>> merge(made).conflicts[0].partition("?")[0]
+    'Column `sex`: are `male` (a) and `M` (b) the same'
+    """
+    conflicts: list[str] = []
+    names = dict.fromkeys(c.name for one in schemas.values() for c in one.columns)
+    target = _target(schemas, conflicts)
+    columns = []
+    for name in names:
+        if target is not None and name == target.column:
+            where = _having(schemas, name)
+            conflicts.append(
+                f"Column `{name}` is the target elsewhere, but a feature in "
+                f"{', '.join(where)}."
+            )
+            continue
+        columns.append(_column(name, schemas, conflicts))
+    return Merged(Schema(columns=tuple(columns), target=target), tuple(conflicts))
+
+
+def _having(schemas: Mapping[str, Schema], name: str) -> list[str]:
+    return [
+        who
+        for who, one in schemas.items()
+        if any(column.name == name for column in one.columns)
+    ]
+
+
+def _column(name: str, schemas: Mapping[str, Schema], conflicts: list[str]) -> Column:
+    there = {who: schemas[who].column(name) for who in _having(schemas, name)}
+    lacking = [who for who in schemas if who not in there]
+    used = {who: one for who, one in there.items() if one.is_feature}
+    if lacking and used:
+        conflicts.append(
+            f"Column `{name}` is not in {', '.join(lacking)}. Ignore it in the others, "
+            "or let it be missing there: add it with its kind and `missing = true`."
+        )
+    if not used:
+        return next(iter(there.values()))
+    kind = _common_kind(name, used, conflicts)
+    first = next(iter(used.values()))
+    missing = any(one.missing for one in there.values()) or len(used) < len(there)
+    if kind == "category":
+        return _category(name, used, missing, conflicts)
+    return msgspec.structs.replace(
+        first, kind=kind, levels=(), same={}, other=False, missing=missing
+    )
+
+
+def _common_kind(name: str, used: Mapping[str, Column], conflicts: list[str]) -> str:
+    """Return the kind that all columns can have."""
+    kinds = {who: one.kind for who, one in used.items()}
+    if len(set(kinds.values())) == 1:
+        return next(iter(kinds.values()))
+    has_number = "number" in kinds.values()
+    vague = all(
+        one.kind != "category" or _are_few_numbers(one) for one in used.values()
+    )
+    if has_number and vague:
+        return "number"
+    if not has_number:  # 0 and 1 here, and more levels there
+        return "category"
+    number = next(who for who, kind in kinds.items() if kind == "number")
+    category = next(
+        who
+        for who, one in used.items()
+        if one.kind == "category" and not _are_few_numbers(one)
+    )
+    conflicts.append(
+        f"Column `{name}` is a number in {number}, but a category in {category}. Say "
+        "the same in both."
+    )
+    return kinds[number]
+
+
+def _are_few_numbers(column: Column) -> bool:
+    return len(column.levels) <= FEW_LEVELS and all(
+        is_number(text) for text in column.level_texts
+    )
+
+
+def _category(
+    name: str, used: Mapping[str, Column], missing: bool, conflicts: list[str]
+) -> Column:
+    levels: dict[str, str] = {}  # and who has it
+    same: dict[str, object] = {}
+    for who, one in used.items():
+        texts = one.level_texts if one.kind == "category" else ("0", "1")
+        for text in texts:
+            levels.setdefault(text, who)
+        same |= one.same
+    for text in [text for text in levels if text in same]:
+        levels.pop(text)  # a level here that is written in another way there
+    _find_alike(name, levels, conflicts)
+    first = next(iter(used.values()))
+    return msgspec.structs.replace(
+        first,
+        kind="category",
+        levels=tuple(sorted(levels, key=level_order)),
+        same=same,
+        other=any(one.other for one in used.values()),
+        missing=missing,
+    )
+
+
+def _find_alike(name: str, levels: Mapping[str, str], conflicts: list[str]) -> None:
+    """Name levels of different schemas that may be two ways to write one."""
+    texts = list(levels)
+    for k, one in enumerate(texts):
+        for other in texts[k + 1 :]:
+            if levels[one] != levels[other] and _may_be_same(one, other):
+                long, short = sorted((one, other), key=len, reverse=True)
+                conflicts.append(
+                    f"Column `{name}`: are `{one}` ({levels[one]}) and `{other}` "
+                    f'({levels[other]}) the same? Write `same = {{ "{short}" = '
+                    f'"{long}" }}` in one of them, or rename the level.'
+                )
+
+
+def _may_be_same(one: str, other: str) -> bool:
+    """Return whether two levels differ in letters only, or one begins the other."""
+    a, b = (text.casefold() for text in sorted((one, other), key=len))
+    if not a or is_number(one) or is_number(other):
+        return False
+    return a == b or (len(a) <= 2 and b.startswith(a) and b.isalpha())
+
+
+def _target(schemas: Mapping[str, Schema], conflicts: list[str]) -> Target | None:
+    found = {who: one.target for who, one in schemas.items() if one.target is not None}
+    if not found:
+        return None
+    (first, target), *others = found.items()
+    for who, other in others:
+        for field in ("column", "kind", "groups"):
+            mine, theirs = getattr(target, field), getattr(other, field)
+            if mine != theirs:
+                conflicts.append(
+                    f"The target's `{field}` is {_shown(mine)} in {first}, but "
+                    f"{_shown(theirs)} in {who}. Say the same in both."
+                )
+    classes = dict.fromkeys(label for one in found.values() for label in one.classes)
+    if target.kind == "number" or target.groups:
+        return target
+    kinds = {type(label) for label in classes}
+    if len(kinds) > 1:
+        conflicts.append(
+            f"The classes of the target `{target.column}` are of several kinds: "
+            f"{', '.join(sorted(kind.__name__ for kind in kinds))}. Write them alike."
+        )
+        return target
+    ordered: Sequence[Any] = sorted(classes)
+    return msgspec.structs.replace(target, classes=tuple(ordered))
+
+
+def _shown(value: object) -> str:
+    return f"`{value}`" if value else "not given"

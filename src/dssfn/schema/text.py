@@ -1,0 +1,73 @@
+"""A schema as a TOML file, which people read, change and send to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from textwrap import wrap
+from types import MappingProxyType
+
+import msgspec
+
+from dssfn._plain_text import printable
+from dssfn.schema.columns import Column, Schema, Target
+from dssfn.toml_text import LINE, convert_toml, read_toml, setting
+
+HEAD = """\
+# What the columns of the tables mean, alike for all nodes. The kind of a column is
+# number, category (with its levels), boolean, or ignore. `missing = true` allows gaps,
+# `other = true` takes values that are no level, and `same = { "M" = "male" }` says that
+# a level is written in another way, too. `unit` and `note` are for people.
+"""
+STRUCTS = (Schema, Column, Target)
+
+
+def schema_text(
+    schema: Schema, remarks: Mapping[str, Sequence[str]] = MappingProxyType({})
+) -> str:
+    """Return a schema file that `load_schema` reads back as it was.
+
+    Parameters
+    ----------
+    schema : Schema
+        The columns and the target.
+    remarks : mapping
+        What is said of some columns, as comments.
+    """
+    return "\n".join([HEAD, *schema_blocks(schema, "", remarks)])
+
+
+def schema_blocks(
+    schema: Schema,
+    prefix: str,
+    remarks: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> list[str]:
+    """Return the tables of a schema; in another file they have a prefix."""
+    blocks = []
+    if schema.target is not None:
+        said = remarks.get(schema.target.column, ())
+        blocks.append(_block(f"[{prefix}target]", schema.target, said))
+    for column in schema.columns:
+        said = remarks.get(column.name, ())
+        blocks.append(_block(f"[[{prefix}columns]]", column, said))
+    return blocks
+
+
+def _block(head: str, struct: Column | Target, remarks: Sequence[str]) -> str:
+    """Return a table with all that is not as by default."""
+    lines = [head]
+    for remark in remarks:
+        said = printable(remark)
+        lines += wrap(said, LINE, initial_indent="# ", subsequent_indent="#   ")
+    for field in msgspec.structs.fields(struct):
+        value = getattr(struct, field.name)
+        if value and value != field.default:  # what is empty is so by default
+            lines.append(setting(field.name, value))
+    return "\n".join(lines) + "\n"
+
+
+def load_schema(path: str | Path) -> Schema:
+    """Read a schema file."""
+    content = read_toml(path, "schema", "dssfn schema FILE")
+    schema: Schema = convert_toml(content, Schema, path, STRUCTS)
+    return schema
