@@ -192,6 +192,10 @@ def load_federation(path: str | Path) -> Federation:
                     f"`{path}`: `{field}` under [training] must be filled in, alike on "
                     "every node; it is still empty."
                 )
+        if "schema" in training:
+            schema: Schema = convert_toml(training["schema"], Schema, path, STRUCTS)
+            for name, value in schema.settings().items():
+                training.setdefault(name, value)
         if isinstance(training.get("feature_names"), list):
             training.setdefault("n_features", len(training["feature_names"]))
     federation: Federation = convert_toml(content, Federation, path, STRUCTS)

@@ -35,7 +35,7 @@ from dssfn.cli.options import (
     training_settings,
 )
 from dssfn.cli.outcome import print_json, show_lines
-from dssfn.cli.sample import data_settings
+from dssfn.cli.sample import data_settings, schema_settings
 from dssfn.config import Plan
 from dssfn.errors import PlanError
 from dssfn.federation import Federation, Graph, Member, split_address
@@ -91,8 +91,13 @@ def init(
     round_deadline: Annotated[
         float, option("Seconds within which a lost neighbour is named.", NETWORK)
     ] = 30.0,
+    schema: Annotated[
+        Path | None,
+        option("What the columns mean, as `dssfn schema` writes it.", DATA),
+    ] = None,
     like: Annotated[
-        Path | None, option("Take classes and features from this file.", DATA)
+        list[Path] | None,
+        option("Take classes and features from this file; of several, a schema.", DATA),
     ] = None,
     target: Annotated[
         str | None, option("The column of labels in the nodes' files.", DATA)
@@ -143,8 +148,16 @@ def init(
         solver=solver, consensus="tree", seed=seed,
     )  # fmt: skip
     names = _names(nodes)
-    known = data_settings(like, target, classes, features)
+    samples = like or []
+    if schema is not None or len(samples) > 1:
+        known = schema_settings(schema, samples, target, classes, features)
+        target = known["schema"].target.column
+    else:
+        known = data_settings(
+            samples[0] if samples else None, target, classes, features
+        )
     left_open = [field for field in ("classes", "feature_names") if field not in known]
+    suffix = samples[0].suffix.lower() if samples else ".csv"
     stand_in = {"classes": STAND_IN_CLASSES, "n_features": 1}
     federation = Federation(
         nodes=_members(names, address, host, port),
@@ -157,7 +170,7 @@ def init(
         folder,
         federation,
         left_open=left_open,
-        data="data.csv" if like is None else f"data{like.suffix.lower()}",
+        data=f"data{suffix}",
         target=target,
         days=days,
     )

@@ -11,12 +11,14 @@ from typing import Any
 
 from dssfn._typing import Label
 from dssfn.cli.listed import labels, words
+from dssfn.cli.schema import united_schema
 from dssfn.datasets import describe
 from dssfn.datasets.columns import feature_columns
 from dssfn.datasets.contents import Description
 from dssfn.datasets.files import open_labelled
 from dssfn.errors import PlanError
 from dssfn.hints import listing
+from dssfn.schema.text import load_schema
 
 
 def data_settings(
@@ -44,6 +46,36 @@ def data_settings(
     return found
 
 
+def schema_settings(
+    schema: Path | None,
+    like: Sequence[Path],
+    target: str | None,
+    classes: str | None,
+    features: str | None,
+) -> dict[str, Any]:
+    """Return what a schema says, which is given, or united from several files."""
+    for name, given in (("--classes", classes), ("--features", features)):
+        if given is not None:
+            raise PlanError(f"`{name}` must be left out: a schema says what they are.")
+    if schema is not None and like:
+        raise PlanError("`--like` must be left out with `--schema`, which says it all.")
+    if schema is not None:
+        made = load_schema(schema)
+    else:
+        made, _ = united_schema(like, target)
+    if made.target is None:
+        raise PlanError(
+            "The schema must have a target: a table [target] with its `column` and "
+            "`classes`. Give `dssfn schema` a `--target`."
+        )
+    if target not in (None, made.target.column):
+        raise PlanError(
+            f"`--target` must be that of the schema, {made.target.column!r}, or left "
+            f"out; got {target!r}."
+        )
+    return made.settings()
+
+
 def _check_numbers(like: Path, target: str | None, chosen: Sequence[str]) -> None:
     """Refuse features that are no numbers, with the option that leaves them out."""
     file = open_labelled(like, target)
@@ -56,8 +88,8 @@ def _check_numbers(like: Path, target: str | None, chosen: Sequence[str]) -> Non
     leave_out = f", or leave them out: `--features {shlex.quote(line.getvalue())}`"
     raise PlanError(
         f"Features must be numbers, but in `{like.name}` there is something else in "
-        f"{listing(text)}. Encode them as numbers in every node's file"
-        f"{leave_out if numbers else ''}."
+        f"{listing(text)}. Let `dssfn schema` say what the columns mean and give its "
+        f"file as `--schema`{leave_out if numbers else ''}."
     )
 
 

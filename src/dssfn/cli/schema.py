@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from types import MappingProxyType
+from typing import Annotated
 
 import msgspec
 import typer
@@ -13,15 +15,10 @@ from dssfn._typing import Label
 from dssfn.cli.listed import words
 from dssfn.cli.options import Json, option
 from dssfn.cli.outcome import print_json, show_lines
-from dssfn.errors import DataError, InputError, PlanError
-from dssfn.hints import did_you_mean, listing
-from dssfn.schema import Schema, Target
-from dssfn.schema.merge import merge
-from dssfn.schema.proposal import Seen, propose
+from dssfn.errors import InputError, PlanError
+from dssfn.schema import Schema
+from dssfn.schema.merge import Merged, merge
 from dssfn.schema.text import load_schema, schema_text
-from dssfn.schema.values import is_number, level_order
-
-MOST_CLASSES_PROPOSED = 100
 
 
 def schema(
@@ -59,36 +56,52 @@ def schema(
     if out is not None and out.suffix.lower() != ".toml":
         raise InputError(f"`--out` must end in .toml, got `{out}`.")
     groups = _groups(group or [])
-    found: dict[str, Schema] = {}
-    remarks: dict[str, list[str]] = {}
-    for path in files:
-        if path.suffix.lower() == ".toml":
-            made = load_schema(path)
-        else:
-            made, said = _proposed(path, target, groups, number=number)
-            for name, lines in said.items():
-                begins = f"{path.name}: " if len(files) > 1 else ""
-                remarks.setdefault(name, []).extend(begins + line for line in lines)
-        found[_called(path, found)] = made
-    merged = merge(found)
-    if merged.conflicts:
-        raise PlanError(
-            "The schemas contradict each other. "
-            + " ".join(f"({k}) {one}" for k, one in enumerate(merged.conflicts, 1))
-        )
+    if target is None and (groups or number):
+        raise InputError("`--target` must name the column that is to be predicted.")
+    united, remarks = united_schema(files, target, groups, is_number=number)
     if json:
-        print_json(msgspec.to_builtins(merged.schema))
+        print_json(msgspec.to_builtins(united))
         return
-    text = schema_text(merged.schema, remarks)
+    text = schema_text(united, remarks)
     if out is None:
         show_lines(text.rstrip("\n"))
     else:
         write_atomically(out, text.encode())
-        print(f"Schema with {len(merged.schema.used)} columns in {out}.")
+        print(f"Schema with {len(united.used)} columns in {out}.")
 
 
-def _called(path: Path, taken: dict[str, Schema]) -> str:
-    return path.name if path.name not in taken else str(path)
+def united_schema(
+    files: Sequence[Path],
+    target: str | None,
+    groups: Mapping[str, tuple[Label, ...]] = MappingProxyType({}),
+    *,
+    is_number: bool = False,
+) -> tuple[Schema, dict[str, list[str]]]:
+    """Return the schema of tables and schema files, and what was seen of columns."""
+    from dssfn.datasets.proposals import propose_schema
+
+    found: dict[str, Schema] = {}
+    remarks: dict[str, list[str]] = {}
+    for path in files:
+        called = path.name if path.name not in found else str(path)
+        if path.suffix.lower() == ".toml":
+            found[called] = load_schema(path)
+            continue
+        found[called], said = propose_schema(path, target, groups, is_number=is_number)
+        for name, lines in said.items():
+            begins = f"{path.name}: " if len(files) > 1 else ""
+            remarks.setdefault(name, []).extend(begins + line for line in lines)
+    merged = merge(found)
+    _refuse_conflicts(merged)
+    return merged.schema, remarks
+
+
+def _refuse_conflicts(merged: Merged) -> None:
+    if len(merged.conflicts) == 1:
+        raise PlanError(merged.conflicts[0])
+    if merged.conflicts:
+        said = " ".join(f"({k}) {one}" for k, one in enumerate(merged.conflicts, 1))
+        raise PlanError(f"The schemas contradict each other: {said}")
 
 
 def _groups(given: list[str]) -> dict[str, tuple[Label, ...]]:
@@ -106,52 +119,3 @@ def _groups(given: list[str]) -> dict[str, tuple[Label, ...]]:
 
 def _label(text: str) -> Label:
     return int(text) if text.lstrip("-").isdecimal() else text
-
-
-def _proposed(
-    path: Path,
-    target: str | None,
-    groups: dict[str, tuple[Label, ...]],
-    *,
-    number: bool,
-) -> tuple[Schema, dict[str, tuple[str, ...]]]:
-    """Return the schema that a table seems to have, and what was seen."""
-    from dssfn.datasets.column_survey import survey_columns
-
-    seen = {one.name: one for one in survey_columns(path)}
-    if target is not None and target not in seen:
-        raise DataError(
-            f"`{path.name}` has no target column `{target}`, only "
-            f"{listing(list(seen))}.{did_you_mean(target, seen)}"
-        )
-    if target is None and (groups or number):
-        raise InputError("`--target` must name the column that is to be predicted.")
-    proposals = {name: propose(one) for name, one in seen.items() if name != target}
-    columns = tuple(one.column for one in proposals.values())
-    remarks = {name: one.remarks for name, one in proposals.items()}
-    if target is None:
-        return Schema(columns=columns), remarks
-    made = _target(path, seen[target], groups, number=number)
-    return Schema(columns=columns, target=made), remarks
-
-
-def _target(
-    path: Path, seen: Seen, groups: dict[str, tuple[Label, ...]], *, number: bool
-) -> Target:
-    if number:
-        return Target(column=seen.name, kind="number")
-    if groups:
-        return Target(column=seen.name, groups=groups)
-    if seen.counts is None or len(seen.counts) > MOST_CLASSES_PROPOSED:
-        raise DataError(
-            f"`{path.name}`: the target `{seen.name}` has too many values to be "
-            "classes. Say --number if they are numbers to be predicted, or group them "
-            "by --group."
-        )
-    texts = sorted(seen.counts, key=level_order)
-    classes: tuple[Any, ...] = tuple(texts)
-    if seen.kinds == {"boolean"}:
-        classes = tuple(text == "true" for text in texts)
-    elif seen.kinds == {"whole"} and all(map(is_number, texts)):
-        classes = tuple(map(int, texts))
-    return Target(column=seen.name, classes=classes)

@@ -10,6 +10,7 @@ import msgspec
 
 from dssfn.config import Plan
 from dssfn.federation import Federation, Member, split_address
+from dssfn.schema.text import schema_blocks
 from dssfn.toml_text import setting, toml_value
 
 TO_FILL_IN = "FILL IN"  # the mark of a place that is left open
@@ -31,6 +32,10 @@ _FEATURES = """\
 
 _N_FEATURES = """\
 # How many features there are; with `feature_names = [...]` they are taken by name.
+"""
+
+_SCHEMA = """\
+# What the columns mean. Other columns of the nodes' files are not looked at.
 """
 
 _SETTINGS = {
@@ -63,7 +68,8 @@ _EXAMPLES = {
     "image_shape": [28, 28],
 }  # of settings that may be left out
 
-_INPUTS = ("classes", "feature_names", "n_features")  # these stand first
+# These stand first, or follow from the schema, which stands last.
+_INPUTS = ("classes", "targets", "feature_names", "n_features", "schema")
 
 _NODE = """\
 # Node {name}. Paths are relative to this file's folder.
@@ -111,6 +117,9 @@ def plan_text(federation: Federation, *, left_open: Collection[str] = ()) -> str
         *map(_member, federation.nodes),
         "[training]\n" + "".join(_training(federation, left_open)),
     ]
+    schema = federation.training.schema
+    if schema is not None:
+        parts += [_SCHEMA, *schema_blocks(schema, "training.schema.")]
     return "\n".join(parts)
 
 
@@ -137,13 +146,8 @@ def _member(member: Member) -> str:
 
 def _training(federation: Federation, left_open: Collection[str]) -> Iterator[str]:
     plan = federation.training
-    yield _CLASSES
-    yield _names("classes", plan.classes, left_open) + "\n\n"
-    if plan.feature_names is None and "feature_names" not in left_open:
-        yield _N_FEATURES + setting("n_features", plan.n_features) + "\n\n"
-    else:
-        yield _FEATURES
-        yield _names("feature_names", plan.feature_names or (), left_open) + "\n\n"
+    if plan.schema is None:
+        yield from _inputs(plan, left_open)
     for name, comment in _SETTINGS.items():
         value = getattr(plan, name)
         line = setting(name, _EXAMPLES[name] if value is None else value)
@@ -152,6 +156,17 @@ def _training(federation: Federation, left_open: Collection[str]) -> Iterator[st
         value = getattr(plan, field.name)
         if field.name not in (*_SETTINGS, *_INPUTS) and value != field.default:
             yield setting(field.name, value) + "\n"
+
+
+def _inputs(plan: Plan, left_open: Collection[str]) -> Iterator[str]:
+    """Yield classes and features, where no schema says what they are."""
+    yield _CLASSES
+    yield _names("classes", plan.classes, left_open) + "\n\n"
+    if plan.feature_names is None and "feature_names" not in left_open:
+        yield _N_FEATURES + setting("n_features", plan.n_features) + "\n\n"
+    else:
+        yield _FEATURES
+        yield _names("feature_names", plan.feature_names or (), left_open) + "\n\n"
 
 
 def _names(name: str, values: Sequence[Any], left_open: Collection[str]) -> str:
