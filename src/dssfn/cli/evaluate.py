@@ -16,12 +16,12 @@ from dssfn.cli.model import (
     MOST_CLASSES_SHOWN,
     DataArgument,
     ModelArgument,
+    read_classes,
     read_model,
-    wanted_columns,
 )
 from dssfn.cli.options import Json
 from dssfn.cli.outcome import print_json
-from dssfn.datasets import read_labelled, read_table
+from dssfn.datasets import read_table
 from dssfn.datasets.checks import Source, feature_matrix
 from dssfn.datasets.npz import read_npz
 from dssfn.errors import DataError, InputError
@@ -81,8 +81,8 @@ def _shown(figures: dict[str, Any], name: str, form: str) -> str:
 
 
 def _evaluate_classes(network: Model, data: Path, target: str | None) -> dict[str, Any]:
-    table = read_labelled(data, target, **wanted_columns(network))
-    assert table.y is not None  # read_labelled always gives labels
+    table = read_classes(network, data, target)
+    assert table.y is not None
     at = Source(data.name, unit="sample").at
     codes = class_codes(table.y, network.plan.classes, at)
     scores = network.scores(table.X.T)

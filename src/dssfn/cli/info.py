@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from dssfn.ensemble import Ensemble
 from dssfn.modelfile import load_network
 from dssfn.report.numbers import plural, size
 from dssfn.report.training.tables import without_meaning
+from dssfn.schema import Schema
 from dssfn.training import Model
 
 
@@ -29,13 +31,15 @@ def info(model: ModelArgument, json: Json = False) -> None:
         print_json({**settings, **figures, "file_bytes": n_bytes})
         return
     outputs = ("targets", plan.targets) if plan.targets else ("classes", plan.classes)
-    hidden = {"classes", "targets", "feature_names", "n_features"} | without_meaning(
+    hidden = {"classes", "targets", "feature_names", "n_features", "schema"}
+    hidden |= without_meaning(
         finds_size=isinstance(network, Ensemble), solver=plan.solver
     )
     show_pairs(
         [
             ("file", f"{model}, {size(n_bytes, gap=' ')}"),
             (outputs[0], _some(outputs[1])),
+            *([] if plan.schema is None else [("columns", _columns(plan.schema))]),
             ("features", _features(plan.n_features, plan.feature_names)),
             ("network", _size(network)),
             ("learned numbers", f"{learned:,}"),
@@ -70,6 +74,16 @@ def _some(names: tuple[Any, ...]) -> str:
     shown = ", ".join(map(str, names[:MOST_CLASSES_SHOWN]))
     more = len(names) - MOST_CLASSES_SHOWN
     return shown + (f" and {more} more" if more > 0 else "")
+
+
+def _columns(schema: Schema) -> str:
+    """Return how many columns of each kind a table has."""
+    kinds = Counter(column.kind for column in schema.used)
+    several = {"number": "numbers", "category": "categories", "boolean": "booleans"}
+    said = [f"{n} {kind if n == 1 else several[kind]}" for kind, n in kinds.items()]
+    n_gaps = sum(column.missing for column in schema.used)
+    gaps = f"; {n_gaps} may have gaps" if n_gaps else ""
+    return f"{len(schema.used)}: {', '.join(said)}{gaps}"
 
 
 def _features(count: int, names: tuple[str, ...] | None) -> str:

@@ -94,7 +94,7 @@ add_command(
     app,
     "schema",
     "dssfn.cli.schema:schema",
-    "Say what the columns of tables mean: propose it from files, or unite proposals.",
+    "Propose a schema from tables, or unite several schemas.",
     "dssfn schema hospital.csv --target outcome --out schema.toml",
 )
 add_command(

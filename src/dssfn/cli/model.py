@@ -7,9 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
+from dssfn.config import Plan
+from dssfn.datasets import Columns, read_labelled, read_table
+from dssfn.datasets.contents import read_encoded
 from dssfn.datasets.files import SUFFIXES
 from dssfn.errors import ModelFileError
 from dssfn.modelfile import load_network
+from dssfn.schema import Target
 from dssfn.training import Model
 
 MOST_CLASSES_SHOWN = 12
@@ -30,7 +34,24 @@ def read_model(model: Path) -> Model:
         raise ModelFileError(f"{exc} The model comes first, then the data.") from exc
 
 
-def wanted_columns(network: Model) -> dict[str, Any]:
-    """Return what a file must hold for a network, as `read_table` takes it."""
+def read_samples(network: Model, data: Path) -> Columns:
+    """Return the samples of a file as a network takes them, without labels."""
+    schema = network.plan.schema
+    if schema is not None:
+        return read_encoded(data, schema)
+    return read_table(data, **_wanted_columns(network.plan))
+
+
+def read_classes(network: Model, data: Path, target: str | None) -> Columns:
+    """Return the samples of a file as a network takes them, with their labels."""
     plan = network.plan
+    if plan.schema is None:
+        return read_labelled(data, target, **_wanted_columns(plan))
+    schema = plan.schema
+    if target is not None and (schema.target is None or schema.target.column != target):
+        schema = schema.with_target(Target(column=target, classes=plan.classes))
+    return read_encoded(data, schema, is_labelled=True)
+
+
+def _wanted_columns(plan: Plan) -> dict[str, Any]:
     return {"features": plan.feature_names, "n_features": plan.n_features}

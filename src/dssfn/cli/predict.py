@@ -15,9 +15,8 @@ import typer
 from dssfn._atomic import write_atomically
 from dssfn._plain_text import printable
 from dssfn._typing import Array
-from dssfn.cli.model import DataArgument, ModelArgument, read_model, wanted_columns
+from dssfn.cli.model import DataArgument, ModelArgument, read_model, read_samples
 from dssfn.cli.options import Json
-from dssfn.datasets import read_table
 from dssfn.ensemble import Ensemble
 from dssfn.errors import InputError
 from dssfn.json_text import to_json
@@ -55,7 +54,7 @@ def predict(
             "another file."
         )
     network = read_model(model)
-    X = read_table(data, **wanted_columns(network)).X
+    X = read_samples(network, data).X
     if network.plan.is_regression:
         columns = _numbers(network, X, spread=proba)
     else:

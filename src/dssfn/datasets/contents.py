@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from dssfn._typing import Array, Label
 from dssfn.datasets.checks import changed
-from dssfn.datasets.files import open_file, open_labelled
+from dssfn.datasets.files import open_file, open_labelled, open_table
 from dssfn.datasets.sample_file import SampleFile
+from dssfn.schema import Schema
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +72,13 @@ def read_table(
     return _collected(
         open_file(path, target, features=features, n_features=n_features, room=None)
     )
+
+
+def read_encoded(
+    path: str | Path, schema: Schema, *, is_labelled: bool = False
+) -> Columns:
+    """Read a table as features, as a schema says; missing numbers are NaN."""
+    return _collected(open_table(path, schema, is_labelled=is_labelled, room=None))
 
 
 def read_labelled(

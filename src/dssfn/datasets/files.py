@@ -10,8 +10,10 @@ from dssfn.datasets.columns import target_column
 from dssfn.datasets.csv_text import SEPARATORS
 from dssfn.datasets.npz_samples import NpzSamples
 from dssfn.datasets.sample_file import SampleFile
+from dssfn.datasets.table_samples import TableSamples
 from dssfn.errors import DataError
 from dssfn.hints import no_file
+from dssfn.schema import Schema
 
 SUFFIXES = (*SEPARATORS, ".parquet", ".npz")
 """How the name of a readable file may end."""
@@ -74,6 +76,32 @@ def open_labelled(
     if target is None:
         target = target_column(path.name, open_columns(path).names, target)
     return open_file(path, target, features=features, n_features=n_features, room=room)
+
+
+def open_table(
+    path: str | Path, schema: Schema, *, is_labelled: bool, room: int | None = SMALL
+) -> SampleFile:
+    """Open a table whose columns a schema explains.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file of named columns.
+    schema : Schema
+        What they mean.
+    is_labelled : bool
+        Whether the target is read, too.
+    room : int, optional
+        As in `open_file`.
+    """
+    path = existing_file(path)
+    if path.suffix.lower() == ".npz":
+        raise DataError(
+            f"`{path.name}` has no named columns, which the plan's schema is about. "
+            "Give a table, such as CSV or Parquet."
+        )
+    file = open_columns(path)
+    return TableSamples(file, schema, is_labelled=is_labelled).survey(room)
 
 
 def existing_file(path: str | Path) -> Path:

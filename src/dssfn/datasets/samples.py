@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from dssfn._typing import Array, Label
 from dssfn.config import Plan
 from dssfn.datasets.checks import changed
-from dssfn.datasets.files import open_labelled
+from dssfn.datasets.files import open_labelled, open_table
 from dssfn.datasets.sample_file import SampleFile
+from dssfn.datasets.table_samples import TableSamples
 from dssfn.errors import PlanError
 from dssfn.shard import Rows, class_codes, one_hot
 
@@ -124,6 +125,10 @@ class FileSamples:
         memory: int | None = None,
     ) -> Self:
         """Return samples with the features and classes that all nodes agreed on."""
+        if plan.schema is not None:
+            room = room_in(memory)
+            file = open_table(path, plan.schema, is_labelled=True, room=room)
+            return cls.of_file(file, plan.classes, memory=memory)
         return cls(
             path,
             target=target,
@@ -152,6 +157,11 @@ class FileSamples:
     def n_samples(self) -> int:
         """The number of samples, J."""
         return self._file.n_samples
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether numbers may be missing, as a schema says."""
+        return isinstance(self._file, TableSamples) and self._file.has_gaps
 
     @property
     def weight(self) -> float:

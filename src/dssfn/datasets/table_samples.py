@@ -45,6 +45,7 @@ class TableSamples:
                 )
             target = schema.target.column
             self.target = target_column(file.path.name, file.names, target)
+        self.has_gaps = schema.has_gaps
         self.feature_names: tuple[str, ...] | None = schema.feature_names
         self.n_features = len(schema.feature_names)
         self.n_samples = file.n_rows
