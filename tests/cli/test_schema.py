@@ -1,0 +1,128 @@
+"""`dssfn schema`, and what follows from it: a plan, four nodes, predictions."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+
+import pytest
+
+from dssfn.federation import load_federation
+from dssfn.schema.text import load_schema
+from tests.support.commands import dssfn, wrong
+
+ROWS = 40
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A table with an id, a date, gaps, a category, a rare level and a class."""
+    lines = ["id,seen,age,kind,flag,outcome"]
+    for k in range(ROWS):
+        kind = "Secretive" if k == 7 else "abc"[k % 3]
+        age = "" if k % 9 == 0 else 20 + k
+        lines.append(f"p{k},2024-03-{k % 28 + 1:02d},{age},{kind},{k % 2},{k % 4}")
+    path = tmp_path / "north.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_a_schema_is_proposed_and_says_why(table):
+    result = dssfn("schema", table, "--target", "outcome")
+    assert result.exit_code == 0
+    made = tomllib.loads(result.stdout)
+    assert made["target"] == {"column": "outcome", "classes": [0, 1, 2, 3]}
+    kinds = {one["name"]: one["kind"] for one in made["columns"]}
+    assert kinds == {
+        "id": "ignore", "seen": "ignore", "age": "number", "kind": "category",
+        "flag": "boolean",
+    }  # fmt: skip
+    assert "# 12 % are missing" in result.stdout
+    assert "another in every row" in result.stdout
+    # Nothing of single rows: no id, no date, no rare level.
+    for marker in ("p17", "2024", "Secretive"):
+        assert marker not in result.stdout
+
+
+def test_classes_may_be_groups_of_values(table, tmp_path):
+    out = tmp_path / "schema.toml"
+    groups = ("--group", "well=0", "--group", "ill=1,2,3")
+    result = dssfn("schema", table, "--target", "outcome", *groups, "--out", out)
+    assert result.exit_code == 0
+    assert load_schema(out).target.groups == {"well": (0,), "ill": (1, 2, 3)}
+    shown = dssfn("schema", out, "--json")
+    assert json.loads(shown.stdout)["target"]["classes"] == ["well", "ill"]
+
+
+def test_schemas_are_united_and_conflicts_named(table, tmp_path):
+    for name, level in (("a", "male"), ("b", "M")):
+        text = f'[[columns]]\nname = "sex"\nkind = "category"\nlevels = ["{level}"]\n'
+        (tmp_path / f"{name}.toml").write_text(text)
+    said = wrong("schema", "merge", tmp_path / "a.toml", tmp_path / "b.toml")
+    assert "are `male` (a.toml) and `M` (b.toml) the same?" in said
+    (tmp_path / "b.toml").write_text(text.replace('["M"]', '["female"]'))
+    result = dssfn("schema", "merge", tmp_path / "a.toml", tmp_path / "b.toml")
+    (column,) = tomllib.loads(result.stdout)["columns"]
+    assert column["levels"] == ["female", "male"]
+
+
+def test_mistakes_are_explained(table, tmp_path):
+    assert "Did you mean `outcome`" in wrong("schema", table, "--target", "outcom")
+    assert "must name a class and its values" in wrong(
+        "schema", table, "--target", "outcome", "--group", "well"
+    )
+    assert "`--target` must name" in wrong("schema", table, "--number")
+    assert "end in .toml" in wrong("schema", table, "--out", tmp_path / "s.txt")
+    assert "too many values" in wrong("schema", big(tmp_path), "--target", "a")
+
+
+def big(folder):
+    path = folder / "big.csv"
+    path.write_text("a,b\n" + "".join(f"{k},1\n" for k in range(300)))
+    return path
+
+
+def test_a_federation_takes_a_schema(table, tmp_path):
+    out, fed = tmp_path / "schema.toml", tmp_path / "fed"
+    dssfn("schema", table, "--target", "outcome", "--out", out)
+    names = ("--nodes", "north,south")
+    result = dssfn("federation", "init", fed, *names, "--schema", out)
+    assert result.exit_code == 0, result.output
+    plan = load_federation(fed / "plan.toml").training
+    assert plan.schema == load_schema(out)
+    assert plan.feature_names[:2] == ("age", "age missing")
+    assert 'target = "outcome"' in (fed / "north" / "node.toml").read_text()
+    again = dssfn(
+        "federation", "init", tmp_path / "two", *names, "--target", "outcome",
+        "--like", table, "--like", table,
+    )  # fmt: skip
+    assert again.exit_code == 0, again.output
+    assert load_federation(tmp_path / "two" / "plan.toml").training == plan
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--classes", "a,b"), "`--classes` must be left out"),
+        (("--features", "age"), "`--features` must be left out"),
+        (("--target", "kind"), "must be that of the schema, 'outcome'"),
+        (("--like", "TABLE"), "`--like` must be left out with `--schema`"),
+    ],
+)
+def test_a_schema_says_it_all(table, tmp_path, more, message):
+    out = tmp_path / "schema.toml"
+    dssfn("schema", table, "--target", "outcome", "--out", out)
+    more = [table if one == "TABLE" else one for one in more]
+    fed = tmp_path / "fed"
+    command = ("federation", "init", fed, "--nodes", "a,b", "--schema", out)
+    assert message in wrong(*command, *more)
+    assert not fed.exists()
+
+
+def test_a_schema_without_a_target_makes_no_federation(table, tmp_path):
+    out = tmp_path / "schema.toml"
+    dssfn("schema", table, "--out", out)
+    said = wrong(
+        "federation", "init", tmp_path / "f", "--nodes", "a,b", "--schema", out
+    )
+    assert "must have a target" in said
