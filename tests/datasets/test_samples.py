@@ -22,8 +22,8 @@ from dssfn.datasets import (
     describe,
     files,
     npz_samples,
-    parquet,
     read_labelled,
+    sliced_file,
 )
 from dssfn.errors import DataError, PlanError
 from dssfn.shard import one_hot
@@ -39,7 +39,7 @@ def small_blocks(size):
     with ExitStack() as stack:
         for module, name in (
             (csv_file, "_CSV_BYTES"),
-            (parquet, "_MOST_ROWS"),
+            (sliced_file, "_MOST_ROWS"),
             (npz_samples, "_NPZ_BYTES"),
         ):
             stack.enter_context(mock.patch.object(module, name, size))
@@ -461,8 +461,8 @@ def test_a_parquet_file_without_rows_is_refused(write):
 def test_a_damaged_csv_file_is_refused(write, block):
     many = write("t.csv", "a,y\n1,2\n1,2,3\n")
     assert_refused("line 3: expected 2 fields.*got 3", many, "y")
-    latin = write("t.csv", "a,y\n1,2\n1,é\n".encode("latin-1"))
-    assert_refused("line 3: the file must be UTF-8", latin, "y")
+    mixed = write("t.csv", "a,y\n1,é\n".encode() + "1,é\n".encode("latin-1"))
+    assert_refused("line 3: the text is not UTF-8, but it is in line 2", mixed, "y")
     returns = write("t.csv", "a,y\r1,2\r3,4\r")
     assert_refused("must end in a line feed", returns, "y")
     unclosed = write("t.csv", 'a,y\n"1,2\n3,4\n')
@@ -601,11 +601,11 @@ def test_a_file_that_changes_while_it_is_described_is_refused(write, block, suff
 
 MEASURE = """
     import resource, sys
-    from dssfn.datasets import FileSamples, csv_file, describe, npz_samples, parquet
+    from dssfn.datasets import FileSamples, csv_file, describe, npz_samples, sliced_file
 
     # Smaller blocks, as the files are smaller than those this is for.
     csv_file._CSV_BYTES = 2**17
-    parquet._PARQUET_BYTES = 2**20
+    sliced_file._SLICE_BYTES = 2**20
     npz_samples._NPZ_BYTES = 2**20
     for path in sys.argv[1:]:
         classes = describe(path, "y").classes
