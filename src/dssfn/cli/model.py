@@ -17,7 +17,9 @@ MOST_CLASSES_SHOWN = 12
 ModelArgument = Annotated[
     Path, typer.Argument(help="A model file (model.safetensors).")
 ]
-DataArgument = Annotated[Path, typer.Argument(help="A CSV, TSV, Parquet or NPZ file.")]
+DataArgument = Annotated[
+    Path, typer.Argument(help="A CSV, TSV, Parquet, Feather, XLSX or NPZ file.")
+]
 
 
 def read_model(model: Path) -> Model:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,11 @@ def header_names(text: TextFile, header: bytes, dialect: Dialect) -> list[str]:
     if first is None:
         raise DataError(f"`{path.name}` is empty.")
     where = f"`{path.name}`, line {rows.line_num}"
+    if re.fullmatch(rb"sep=.", header.strip()):
+        raise DataError(
+            f"{where}: the first line must hold the column names, got a note for a "
+            "spreadsheet. Remove the line."
+        )
     check_header(first, where, "line", dialect.decimal)
     return checked_names(first, path)
 

@@ -32,6 +32,8 @@ class Dataset:
         How much each training sample counts; left out, each counts once.
     targets : tuple of str
         Names of the Q numbers to predict in a regression.
+    dialect : str
+        How the file that it came from is written, as in `Columns`.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Dataset:
     feature_names: tuple[str, ...] | None = None
     weights: Array | None = None
     targets: tuple[str, ...] = ()
+    dialect: str = ""
 
     def __post_init__(self) -> None:
         parts = (

@@ -114,13 +114,10 @@ def existing_file(path: str | Path) -> Path:
             "Convert or rename it."
         )
     inner = Path(path.stem).suffix.lower()
-    if (
-        path.suffix.lower() == PACKED
-        and inner in SUFFIXES
-        and _READERS.get(inner) != "csv_file"
-    ):
+    is_packed = path.suffix.lower() == PACKED and inner in SUFFIXES
+    if is_packed and inner + PACKED not in SUFFIXES:
         raise DataError(
-            f"`{path.name}` must be unpacked first: only CSV may be packed."
+            f"`{path.name}` must be unpacked first: only text files may be packed."
         )
     if path.stat().st_size == 0:
         raise DataError(f"`{path.name}` is empty.")

@@ -70,7 +70,7 @@ class _Start:
         """Yield values below the header."""
         rows = csv_rows(self.header + self.records, separator)
         try:
-            names = next((row for row in rows if row), [])
+            names: list[str] = next((row for row in rows if row), [])
             for row in islice(rows, _SAMPLE_RECORDS):
                 for name, value in zip(names, row, strict=False):
                     yield _Cell(rows.line_num, name.strip(), value.strip())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -75,9 +75,10 @@ def load(
     names, X, y = table.feature_names, table.X, table.y
     assert y is not None  # read_labelled always gives labels
     if test_file is None:
-        return split(
+        data = split(
             path.name, X, y, test_size=test_size, seed=seed, feature_names=names
         )
+        return replace(data, dialect=table.dialect)
     test = read_labelled(
         test_file, target, features=names, n_features=X.shape[1], options=options
     )
@@ -87,7 +88,7 @@ def load(
             f"No label of `{Path(test_file).name}` occurs in `{path.name}`: "
             f"{test.y[0].item()!r} against {y[0].item()!r}. Write labels alike in both."
         )
-    return Dataset(path.name, X, y, test.X, test.y, names)
+    return Dataset(path.name, X, y, test.X, test.y, names, dialect=table.dialect)
 
 
 def load_dataset(

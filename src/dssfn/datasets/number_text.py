@@ -48,5 +48,6 @@ def misread_number(text: str, decimal: str) -> str:
             f"a decimal mark, say so with `--decimal {other}`."
         )
     if has_fraction(text, other):
-        return f" If it is a number, say so with `--decimal {other}`."
+        where = "" if other == "." else ", and do not separate fields by commas"
+        return f" If it is a number, say so with `--decimal {other}`{where}."
     return ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dssfn.datasets.dialect import DECIMALS, ENCODINGS, SEPARATORS, known_encoding
 from dssfn.errors import PlanError
-from dssfn.hints import unknown
+from dssfn.hints import listing, unknown
 
 _WORDS = {"tab": "\t", "\\t": "\t"}  # what is hard to type
 
@@ -65,11 +65,11 @@ class ReadOptions:
             ("decimal", self.decimal, DECIMALS),
         ):
             if value is not None and value not in known:
-                shown = ", ".join("tab" if one == "\t" else one for one in known)
-                raise PlanError(f"`{name}` must be one of {shown}; got {value!r}.")
+                shown = listing(["tab" if one == "\t" else one for one in known])
+                raise PlanError(f"`{name}` must be one of {shown}, got {value!r}.")
         if self.sep is not None and self.sep == self.decimal:
             raise PlanError(
-                f"`sep` and `decimal` must differ, got {self.sep!r} for both."
+                f"`decimal` must differ from `sep`, got {self.sep!r} twice."
             )
         if self.encoding is not None:
             encoding = known_encoding(self.encoding)
@@ -88,9 +88,9 @@ class ReadOptions:
         for name in self.drop:
             if name in taken or name == self.id:
                 other = "columns" if name in taken else "id"
-                raise PlanError(f"`drop` and `{other}` must not both name {name!r}.")
+                raise PlanError(f"`drop` must not name {name!r}, as `{other}` does.")
         if self.id in taken:
-            raise PlanError(f"`columns` and `id` must not both name {self.id!r}.")
+            raise PlanError(f"`id` must not name {self.id!r}, as `columns` does.")
 
 
 def _names(option: str, names: Iterable[str]) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16-le",
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
+_GZIP = b"\x1f\x8b"  # how such a file begins
 _SAY = "Say which it is with `--encoding`, or save it again as UTF-8."
 
 
@@ -140,6 +141,11 @@ def find_text(path: Path, given: str | None = None) -> TextFile:
     """
     plain = TextFile(path)
     first = next(plain.raw(), b"")
+    if first.startswith(_GZIP):
+        raise DataError(
+            f"`{path.name}` is packed by gzip. Unpack it, or let its name end in "
+            f"`{PACKED}`."
+        )
     for mark, encoding in _MARKS.items():
         if first.startswith(mark):
             if given not in (None, encoding, _family(encoding)):
@@ -211,10 +217,10 @@ def _first_fault(text: TextFile) -> _Fault | None:
     line, beyond = 1, None
     is_utf8 = text.encoding == "utf-8"
     for piece in text.raw():
-        if is_utf8 and piece.isascii() and not decoder.getstate()[0]:
-            if b"\0" not in piece:  # as almost always
-                line += piece.count(b"\n")
-                continue
+        is_plain = is_utf8 and piece.isascii() and b"\0" not in piece
+        if is_plain and not decoder.getstate()[0]:  # as almost always
+            line += piece.count(b"\n")
+            continue
         try:
             decoded, is_valid = decoder.decode(piece), True
         except UnicodeDecodeError as exc:

@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from xml.etree.ElementTree import ParseError
 
 import polars as pl
@@ -164,12 +164,13 @@ class XlsxReader:
     def _workbook(self) -> Iterator[Any]:
         """Open the workbook; what is raised inside about damage names the file."""
         try:
-            self._check_size()
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # about styles and the like
-                book = _load_workbook()(self.path, read_only=True, data_only=True)
-            with closing(book):
-                yield book
+            with self.path.open("rb") as file:
+                self._check_size(file)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # about styles and the like
+                    book = _load_workbook()(file, read_only=True, data_only=True)
+                with closing(book):
+                    yield book
         except DataError:
             raise
         except _DAMAGE as exc:
@@ -178,9 +179,9 @@ class XlsxReader:
                 "it again as XLSX, without a password."
             ) from exc
 
-    def _check_size(self) -> None:
+    def _check_size(self, file: IO[bytes]) -> None:
         """Refuse a small file that would take much memory once unpacked."""
-        with zipfile.ZipFile(self.path) as archive:
+        with zipfile.ZipFile(file) as archive:
             held = sum(
                 part.file_size
                 for part in archive.infolist()
@@ -202,7 +203,7 @@ class XlsxReader:
                     f"{listing(titles)}.{did_you_mean(wanted, titles)}"
                 )
             return wanted
-        filled = [
+        filled: list[str] = [
             sheet.title
             for sheet in book.worksheets
             if any(_width(row) for row in _cells(sheet))
