@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import subprocess
 import sys
 import textwrap
@@ -615,7 +616,9 @@ MEASURE = """
 """
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".npz"])
+@pytest.mark.parametrize(
+    "suffix", [".csv", ".csv.gz", ".utf-16.csv", ".parquet", ".feather", ".npz"]
+)
 def test_memory_does_not_grow_with_the_file(tmp_path, suffix):
     rng = np.random.default_rng(0)
     paths = []
@@ -628,6 +631,12 @@ def test_memory_does_not_grow_with_the_file(tmp_path, suffix):
         frame = pl.DataFrame(digits, schema=[*"abcdefghi", "y"])
         if suffix == ".csv":
             frame.write_csv(paths[-1])
+        elif suffix == ".csv.gz":
+            paths[-1].write_bytes(gzip.compress(frame.write_csv().encode(), 1))
+        elif suffix == ".utf-16.csv":
+            paths[-1].write_bytes(frame.write_csv(separator=";").encode("utf-16"))
+        elif suffix == ".feather":
+            frame.write_ipc(paths[-1], record_batch_size=5_000)
         else:
             frame.write_parquet(paths[-1], row_group_size=5_000)
     # A process starts with the peak of the one that started it: a shell has a low one.
@@ -642,3 +651,41 @@ def test_memory_does_not_grow_with_the_file(tmp_path, suffix):
     # The allocator keeps some freed blocks per thread, how many is chance: up to 3 %
     # were seen. Had the larger file been read whole, it would be 20 to 50 %.
     assert large < 1.1 * small
+
+
+WHOLE = """
+    import resource, sys
+    from dssfn.datasets import FileSamples, describe
+
+    classes = describe(sys.argv[1], "y").classes
+    samples = FileSamples(sys.argv[1], target="y", classes=classes, memory=2**28)
+    print(sum(X.shape[1] for X, _, _ in samples.chunks(10_000)))
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dialect", ["plain", "latin-1"])
+def test_a_large_file_is_read_within_half_a_gigabyte(tmp_path, dialect):
+    n_columns, n_rows = 50, 2_000
+    path = tmp_path / "large.csv"
+    rng = np.random.default_rng(0)
+    separator, label = (",", "u") if dialect == "plain" else (";", "é")
+    lines = [
+        separator.join([*(f"{x:.5f}" for x in row), label])
+        for row in rng.normal(size=(n_rows, n_columns))
+    ]
+    block = ("\n".join(lines) + "\n").encode("latin-1")
+    n_blocks = 300 * 10**6 // len(block)
+    with path.open("wb") as file:
+        file.write(separator.join([*map(str, range(n_columns)), "y"]).encode() + b"\n")
+        for _ in range(n_blocks):
+            file.write(block)
+    done = subprocess.run(
+        ["sh", "-c", '"$@"; exit $?', "sh", sys.executable, "-c",
+         textwrap.dedent(WHOLE), str(path)],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    n_samples, peak = map(int, done.stdout.split())
+    assert n_samples == n_blocks * n_rows
+    assert peak < 500_000  # kilobytes
