@@ -93,13 +93,15 @@ def offered_columns(
     the rows, without those that are dropped or name the samples.
     """
     ids = () if options.id is None else (options.id,)
+    known = set(names)
     for option, chosen in (
         ("columns", options.columns or ()),
         ("drop", options.drop),
         ("id", ids),
     ):
         for name in chosen:
-            _check_known(file, names, name, f"which `{option}` names")
+            if name not in known:
+                raise _no_column(file, names, name, f"which `{option}` names")
             if name == target:
                 raise DataError(f"`{option}` must not name the target `{name}`.")
     if options.columns is not None:
@@ -135,12 +137,11 @@ def feature_columns(
     known = set(names)
     missing = [name for name in wanted if name not in known]
     if missing:
-        _check_known(file, names, missing[0], "which must be there")
+        raise _no_column(file, names, missing[0], "which must be there")
     return tuple(wanted)
 
 
-def _check_known(file: str, names: Sequence[str], name: str, why: str) -> None:
-    if name not in names:
-        raise DataError(
-            f"`{file}` has no column `{name}`, {why}.{did_you_mean(name, names)}"
-        )
+def _no_column(file: str, names: Sequence[str], name: str, why: str) -> DataError:
+    return DataError(
+        f"`{file}` has no column `{name}`, {why}.{did_you_mean(name, names)}"
+    )

@@ -70,7 +70,7 @@ class CsvReader:
         self.dialect = str(self._dialect)
         self.decimal = self._dialect.decimal
         self.names = header_names(self._text, start, self._dialect)
-        self.text = frozenset(
+        self.text_places = frozenset(
             place for place, name in enumerate(self.names) if name == options.id
         )
         self._header: bytes | None = None  # as it stood in the first pass
@@ -99,7 +99,7 @@ class CsvReader:
 
     def guessed(self, block: Lines) -> tuple[pl.DataFrame, list[pl.DataType]]:
         """Return a block and the types that polars guesses; text if that fails."""
-        text = {f"c{place}": pl.String for place in self.text}
+        text = {f"c{place}": pl.String for place in self.text_places}
         try:
             rows = self._read(
                 block.text, schema_overrides=text, infer_schema_length=None

@@ -116,6 +116,8 @@ def _decimal(start: _Start, separator: str) -> str:
     either: dict[str, _Cell] = {}  # or the mark is between thousands
     for cell in start.cells(separator):
         for mark in DECIMALS:
+            if mark not in cell.value:
+                continue
             if has_groups(cell.value, mark):
                 either.setdefault(mark, cell)
             elif has_fraction(cell.value, mark):

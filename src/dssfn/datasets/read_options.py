@@ -97,9 +97,11 @@ def _names(option: str, names: Iterable[str]) -> tuple[str, ...]:
     if isinstance(names, str):
         raise PlanError(f"`{option}` must be a list of names, got {names!r}.")
     listed = tuple(names)
-    twice = [name for k, name in enumerate(listed) if name in listed[:k]]
-    if twice:
-        raise PlanError(f"`{option}` must all differ, got {twice[0]!r} twice.")
+    seen: set[str] = set()
+    for name in listed:
+        if name in seen:
+            raise PlanError(f"`{option}` must all differ, got {name!r} twice.")
+        seen.add(name)
     return listed
 
 

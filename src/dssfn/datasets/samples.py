@@ -131,6 +131,7 @@ class FileSamples:
         plan: Plan,
         *,
         memory: int | None = None,
+        options: ReadOptions = ALL,
     ) -> Self:
         """Return samples with the features and classes that all nodes agreed on."""
         return cls(
@@ -140,6 +141,7 @@ class FileSamples:
             features=plan.feature_names,
             n_features=plan.n_features,
             memory=memory,
+            options=options,
         )
 
     @property

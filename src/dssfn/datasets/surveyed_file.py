@@ -41,7 +41,7 @@ class BlockReader(Protocol[Raw]):
     dialect: str
     decimal: str
     """The decimal mark of numbers that are text."""
-    text: frozenset[int]
+    text_places: frozenset[int]
     """The places of columns that are text, whatever they look like."""
 
     def blocks(self) -> Iterator[Raw]:
@@ -83,7 +83,7 @@ class SurveyedFile(Generic[Raw]):
         """Find the length, without blank rows at the end, and the types."""
         reader = self._reader
         types = [
-            _ColumnType(reader.decimal, is_text=place in reader.text)
+            _ColumnType(reader.decimal, is_text=place in reader.text_places)
             for place in range(len(self.names))
         ]
         held = _Held(places(self.names, wanted), room)

@@ -81,7 +81,7 @@ class XlsxReader:
             self._sheet = self._chosen_sheet(book, options.sheet)
         self.dialect = f"sheet `{self._sheet}`"
         self.names, self._header_row = self._read_header()
-        self.text = frozenset(
+        self.text_places = frozenset(
             place for place, name in enumerate(self.names) if name == options.id
         )
 
@@ -111,7 +111,11 @@ class XlsxReader:
     def guessed(self, block: SheetRows) -> tuple[pl.DataFrame, list[pl.DataType]]:
         """Return a block with the types that its cells have."""
         columns = [
-            _column(name, values, pl.String if place in self.text else _type_of(values))
+            _column(
+                name,
+                values,
+                pl.String if place in self.text_places else _type_of(values),
+            )
             for place, (name, values) in enumerate(self._columns(block).items())
         ]
         return pl.DataFrame(columns), [column.dtype for column in columns]
