@@ -27,9 +27,9 @@ from dssfn.errors import DataError
 from dssfn.hints import reason, shortened
 
 _LONGEST_RECORD = 2**26  # bytes; longer than any sample, shorter than memory
-
-
+_LARGEST_READ = 2**23  # bytes: of a long record more and more are read at once
 _SAMPLE_BYTES = 2**18
+_LONGEST_SAMPLE = 2**22  # a record that is longer is no example for the others
 
 
 def read_start(text: TextFile) -> tuple[bytes, bytes]:
@@ -43,7 +43,7 @@ def read_start(text: TextFile) -> tuple[bytes, bytes]:
             more, block = cut_header(block)
             header += more
         if block:
-            return header, block
+            return header, block if len(block) <= _LONGEST_SAMPLE else b""
     return header, b""
 
 
@@ -131,7 +131,7 @@ def record_blocks(text: TextFile, size: int) -> Iterator[bytes]:
     """
     rest = b""
     with text.open() as file:
-        while read := file.read(size):
+        while read := file.read(max(size, min(len(rest), _LARGEST_READ))):
             block = rest + read
             end = _end_of_records(block)
             if end:
