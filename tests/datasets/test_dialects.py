@@ -145,6 +145,9 @@ def test_the_text_and_not_the_name_tells_the_separator(write, name):
 def test_one_column_needs_no_separator(write):
     assert read_table(write("t.csv", "a\n1.5\n2\n")).X.tolist() == [[1.5], [2]]
     assert read_table(write("t.tsv", "a\n1.5\n2\n")).X.tolist() == [[1.5], [2]]
+    commas = ReadOptions(decimal=",")
+    path = write("t.csv", "a\n1,5\n2\n")
+    assert read_table(path, options=commas).X.tolist() == [[1.5], [2]]
 
 
 @pytest.mark.parametrize("block", [1, 16, 2**21])

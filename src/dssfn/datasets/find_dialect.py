@@ -92,6 +92,8 @@ class _Cell:
 
 def _separator(start: _Start, decimal: str | None) -> str:
     usual = start.usual_separator
+    if usual == decimal:
+        usual = ";"
     widths = {
         one: count_fields(start.header, one) for one in SEPARATORS if one != decimal
     }

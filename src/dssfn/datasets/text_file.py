@@ -63,7 +63,7 @@ class TextFile:
             file = self.path.open("rb")
             file.seek(self.n_marked)
             return file
-        return io.BufferedReader(_Recoded(self))
+        return io.BufferedReader(_Recoded(self), _PIECE)
 
     def raw(self) -> Iterator[bytes]:
         """Yield the bytes behind the mark as they are, unpacked."""
@@ -84,7 +84,6 @@ class _Recoded(io.RawIOBase):
     """The text of a file, encoded anew as it is read."""
 
     def __init__(self, text: TextFile) -> None:
-        self._path = text.path
         self._pieces = _utf8(text)
         self._ready = b""
 
@@ -107,7 +106,7 @@ class _Recoded(io.RawIOBase):
         super().close()
 
 
-def _utf8(text: TextFile) -> Generator[bytes]:
+def _utf8(text: TextFile) -> Generator[bytes, None, None]:
     if text.encoding == "utf-8":  # whoever parses it checks it
         yield from text.raw()
         return
