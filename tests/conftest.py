@@ -13,6 +13,8 @@ import polars as pl
 import pytest
 from hypothesis import settings
 
+from tests.support.workbooks import write_workbook
+
 # Lets scikit-learn's checks of array-API input run; read when scipy is imported.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
@@ -35,6 +37,11 @@ def write(tmp_path):
             np.savez(path, **content)
         elif path.suffix == ".parquet":
             pl.DataFrame(content).write_parquet(path)
+        elif path.suffix in (".feather", ".arrow"):
+            pl.DataFrame(content).write_ipc(path)
+        elif path.suffix == ".xlsx":
+            frame = pl.DataFrame(content)
+            write_workbook(path, {"Data": [frame.columns, *frame.rows()]})
         else:
             separator = "\t" if path.suffix == ".tsv" else ","
             pl.DataFrame(content).write_csv(path, separator=separator)

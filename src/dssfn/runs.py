@@ -16,6 +16,7 @@ from dssfn.ball import TINY
 from dssfn.config import Plan
 from dssfn.datasets import Dataset, ShardFiles, load, partition
 from dssfn.datasets.checks import Source
+from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.errors import DataError, PlanError
 from dssfn.hosting import Simulation, Traffic
 from dssfn.provenance import made_by
@@ -99,6 +100,8 @@ class DataOptions:
         Share of samples to test on where none are set apart.
     data_dir : Path, optional
         Folder of named sets.
+    read : ReadOptions
+        Which columns of a file to take, and how it is written.
     """
 
     source: str
@@ -107,6 +110,7 @@ class DataOptions:
     test: Path | None = None
     test_size: float = 0.25
     data_dir: Path | None = None
+    read: ReadOptions = ALL
 
     def load(self, seed: int) -> Dataset:
         """Return training and test samples; the seed decides how they are split."""
@@ -117,6 +121,7 @@ class DataOptions:
             test_size=self.test_size,
             seed=seed,
             test_file=self.test,
+            options=self.read,
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import zipfile
 
@@ -134,6 +135,26 @@ def test_a_row_of_millions_of_values_below_a_short_header_is_not_parsed(tmp_path
     path = tmp_path / "ragged.csv"
     path.write_text("a,y\n1,0\n" + ",".join(map(str, range(3_000_000))) + "\n")
     assert_refused(path, "line 3: expected at most 100000 fields, got 3000000")
+
+
+def test_the_first_row_of_millions_of_values_is_not_parsed_either(tmp_path):
+    path = tmp_path / "ragged.csv"
+    path.write_text("a,y\n" + ",".join(map(str, range(3_000_000))) + "\n")
+    assert_refused(path, "line 2: expected at most 100000 fields, got 3000000")
+
+
+@pytest.mark.parametrize(
+    ("line", "words"), [(b"1" * 2**20, "line feed"), (b'"\n' * 2**19, "NUL")]
+)
+def test_a_packed_line_without_end_is_not_held(tmp_path, line, words):
+    path = tmp_path / "endless.csv.gz"
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write(b"a,y\n")
+        for _ in range(200):
+            file.write(line)
+        file.write(b"\0" if words == "NUL" else b"")
+    assert path.stat().st_size < 3_000_000
+    assert_refused(path, words)
 
 
 def test_a_header_with_many_separators_inside_of_quotes_is_read(tmp_path):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import subprocess
 import sys
 import textwrap
@@ -22,8 +23,8 @@ from dssfn.datasets import (
     describe,
     files,
     npz_samples,
-    parquet,
     read_labelled,
+    sliced_file,
 )
 from dssfn.errors import DataError, PlanError
 from dssfn.shard import one_hot
@@ -39,7 +40,7 @@ def small_blocks(size):
     with ExitStack() as stack:
         for module, name in (
             (csv_file, "_CSV_BYTES"),
-            (parquet, "_MOST_ROWS"),
+            (sliced_file, "_MOST_ROWS"),
             (npz_samples, "_NPZ_BYTES"),
         ):
             stack.enter_context(mock.patch.object(module, name, size))
@@ -461,8 +462,8 @@ def test_a_parquet_file_without_rows_is_refused(write):
 def test_a_damaged_csv_file_is_refused(write, block):
     many = write("t.csv", "a,y\n1,2\n1,2,3\n")
     assert_refused("line 3: expected 2 fields.*got 3", many, "y")
-    latin = write("t.csv", "a,y\n1,2\n1,é\n".encode("latin-1"))
-    assert_refused("line 3: the file must be UTF-8", latin, "y")
+    mixed = write("t.csv", "a,y\n1,é\n".encode() + "1,é\n".encode("latin-1"))
+    assert_refused("line 3: the text is not UTF-8, but it is in line 2", mixed, "y")
     returns = write("t.csv", "a,y\r1,2\r3,4\r")
     assert_refused("must end in a line feed", returns, "y")
     unclosed = write("t.csv", 'a,y\n"1,2\n3,4\n')
@@ -601,11 +602,11 @@ def test_a_file_that_changes_while_it_is_described_is_refused(write, block, suff
 
 MEASURE = """
     import resource, sys
-    from dssfn.datasets import FileSamples, csv_file, describe, npz_samples, parquet
+    from dssfn.datasets import FileSamples, csv_file, describe, npz_samples, sliced_file
 
     # Smaller blocks, as the files are smaller than those this is for.
     csv_file._CSV_BYTES = 2**17
-    parquet._PARQUET_BYTES = 2**20
+    sliced_file._SLICE_BYTES = 2**20
     npz_samples._NPZ_BYTES = 2**20
     for path in sys.argv[1:]:
         classes = describe(path, "y").classes
@@ -615,7 +616,9 @@ MEASURE = """
 """
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".npz"])
+@pytest.mark.parametrize(
+    "suffix", [".csv", ".csv.gz", ".utf-16.csv", ".parquet", ".feather", ".npz"]
+)
 def test_memory_does_not_grow_with_the_file(tmp_path, suffix):
     rng = np.random.default_rng(0)
     paths = []
@@ -628,6 +631,12 @@ def test_memory_does_not_grow_with_the_file(tmp_path, suffix):
         frame = pl.DataFrame(digits, schema=[*"abcdefghi", "y"])
         if suffix == ".csv":
             frame.write_csv(paths[-1])
+        elif suffix == ".csv.gz":
+            paths[-1].write_bytes(gzip.compress(frame.write_csv().encode(), 1))
+        elif suffix == ".utf-16.csv":
+            paths[-1].write_bytes(frame.write_csv(separator=";").encode("utf-16"))
+        elif suffix == ".feather":
+            frame.write_ipc(paths[-1], record_batch_size=5_000)
         else:
             frame.write_parquet(paths[-1], row_group_size=5_000)
     # A process starts with the peak of the one that started it: a shell has a low one.
@@ -642,3 +651,41 @@ def test_memory_does_not_grow_with_the_file(tmp_path, suffix):
     # The allocator keeps some freed blocks per thread, how many is chance: up to 3 %
     # were seen. Had the larger file been read whole, it would be 20 to 50 %.
     assert large < 1.1 * small
+
+
+WHOLE = """
+    import resource, sys
+    from dssfn.datasets import FileSamples, describe
+
+    classes = describe(sys.argv[1], "y").classes
+    samples = FileSamples(sys.argv[1], target="y", classes=classes, memory=2**28)
+    print(sum(X.shape[1] for X, _, _ in samples.chunks(10_000)))
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dialect", ["plain", "latin-1"])
+def test_a_large_file_is_read_within_half_a_gigabyte(tmp_path, dialect):
+    n_columns, n_rows = 50, 2_000
+    path = tmp_path / "large.csv"
+    rng = np.random.default_rng(0)
+    separator, label = (",", "u") if dialect == "plain" else (";", "é")
+    lines = [
+        separator.join([*(f"{x:.5f}" for x in row), label])
+        for row in rng.normal(size=(n_rows, n_columns))
+    ]
+    block = ("\n".join(lines) + "\n").encode("latin-1")
+    n_blocks = 300 * 10**6 // len(block)
+    with path.open("wb") as file:
+        file.write(separator.join([*map(str, range(n_columns)), "y"]).encode() + b"\n")
+        for _ in range(n_blocks):
+            file.write(block)
+    done = subprocess.run(
+        ["sh", "-c", '"$@"; exit $?', "sh", sys.executable, "-c",
+         textwrap.dedent(WHOLE), str(path)],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    n_samples, peak = map(int, done.stdout.split())
+    assert n_samples == n_blocks * n_rows
+    assert peak < 500_000  # kilobytes

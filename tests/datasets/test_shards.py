@@ -22,9 +22,9 @@ def counted(module, name):
     read = []
     function = getattr(module, name)
 
-    def count(path, *args):
-        read.append(path.name)
-        return function(path, *args)
+    def count(file, *args):
+        read.append(getattr(file, "path", file).name)
+        return function(file, *args)
 
     with mock.patch.object(module, name, count):
         yield read

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +11,7 @@ import typer
 from rich.table import Table as Grid
 
 from dssfn._typing import Array
-from dssfn.cli.console import screen
+from dssfn.cli.console import say_dialect, screen
 from dssfn.cli.display import show_pairs
 from dssfn.cli.model import (
     MOST_CLASSES_SHOWN,
@@ -19,9 +20,19 @@ from dssfn.cli.model import (
     read_classes,
     read_model,
 )
-from dssfn.cli.options import Json
+from dssfn.cli.options import (
+    Columns,
+    Decimal,
+    Drop,
+    Encoding,
+    Id,
+    Json,
+    Sep,
+    Sheet,
+    read_options,
+)
 from dssfn.cli.outcome import print_json
-from dssfn.datasets import read_table
+from dssfn.datasets import ReadOptions, read_table
 from dssfn.datasets.checks import Source, feature_matrix
 from dssfn.datasets.npz import read_npz
 from dssfn.errors import DataError, InputError
@@ -38,14 +49,22 @@ def evaluate(
         str | None,
         typer.Option(help="The column of labels or numbers; `y` for NPZ."),
     ] = None,
+    columns: Columns = None,
+    drop: Drop = None,
+    id: Id = None,
+    sep: Sep = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
     json: Json = False,
 ) -> None:
     """Compare a model's predictions with the labels of a file."""
     network = read_model(model)
+    options = read_options(columns, drop, id, sep, decimal, encoding, sheet)
     if network.plan.is_regression:
-        figures = _evaluate_numbers(network, data, target)
+        figures = _evaluate_numbers(network, data, target, options)
     else:
-        figures = _evaluate_classes(network, data, target)
+        figures = _evaluate_classes(network, data, target, options)
     if json:
         print_json(figures)
         return
@@ -80,8 +99,11 @@ def _shown(figures: dict[str, Any], name: str, form: str) -> str:
     return form.format(figures[name]).replace("%", " %")
 
 
-def _evaluate_classes(network: Model, data: Path, target: str | None) -> dict[str, Any]:
-    table = read_classes(network, data, target)
+def _evaluate_classes(
+    network: Model, data: Path, target: str | None, options: ReadOptions
+) -> dict[str, Any]:
+    table = read_classes(network, data, target, options)
+    say_dialect(data.name, table.dialect)
     assert table.y is not None
     at = Source(data.name, unit="sample").at
     codes = class_codes(table.y, network.plan.classes, at)
@@ -100,7 +122,9 @@ def _evaluate_classes(network: Model, data: Path, target: str | None) -> dict[st
     }
 
 
-def _evaluate_numbers(network: Model, data: Path, target: str | None) -> dict[str, Any]:
+def _evaluate_numbers(
+    network: Model, data: Path, target: str | None, options: ReadOptions
+) -> dict[str, Any]:
     """Return R2 and errors, each the mean over the targets; None where R2 is not."""
     plan = network.plan
     if target is not None and len(plan.targets) > 1:
@@ -108,7 +132,7 @@ def _evaluate_numbers(network: Model, data: Path, target: str | None) -> dict[st
             f"`--target` must be left out: the model has {len(plan.targets)} targets, "
             f"{listing(plan.targets)}, which are all compared."
         )
-    X, T = _features_and_numbers(network, data, target)  # (J, P), (J, Q)
+    X, T = _features_and_numbers(network, data, target, options)  # (J, P), (J, Q)
     spread = T.std(axis=0)
     measure = TargetMeasure(T.mean(axis=0), np.where(spread > 0, spread, 1.0))
     scores = measure.scores(measure.sums(network.scores(X.T), T.T, None))
@@ -121,11 +145,11 @@ def _evaluate_numbers(network: Model, data: Path, target: str | None) -> dict[st
 
 
 def _features_and_numbers(
-    network: Model, data: Path, target: str | None
+    network: Model, data: Path, target: str | None, options: ReadOptions
 ) -> tuple[Array, Array]:
     plan = network.plan
     if data.suffix.lower() == ".npz":
-        X = read_table(data, n_features=plan.n_features).X
+        X = read_table(data, n_features=plan.n_features, options=options).X
         name = "y" if target is None else target
         y = read_npz(data, (name,))[name]
         T = feature_matrix(
@@ -144,7 +168,11 @@ def _features_and_numbers(
             "columns with names."
         )
     targets = plan.targets if target is None else (target,)
-    table = read_table(data, features=[*plan.feature_names, *targets])
+    if options.columns is not None:  # the targets are read as if they were features
+        options = replace(options, columns=(*options.columns, *targets))
+    features = [*plan.feature_names, *targets]
+    table = read_table(data, features=features, options=options)
+    say_dialect(data.name, table.dialect)
     X, T = np.split(table.X, [plan.n_features], axis=1)
     return X, T
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from dssfn.config import Plan
-from dssfn.datasets import Columns, read_labelled, read_table
+from dssfn.datasets import Columns, ReadOptions, read_labelled, read_table
 from dssfn.datasets.contents import read_encoded
 from dssfn.datasets.files import SUFFIXES
 from dssfn.errors import ModelFileError
@@ -21,7 +21,9 @@ MOST_CLASSES_SHOWN = 12
 ModelArgument = Annotated[
     Path, typer.Argument(help="A model file (model.safetensors).")
 ]
-DataArgument = Annotated[Path, typer.Argument(help="A CSV, TSV, Parquet or NPZ file.")]
+DataArgument = Annotated[
+    Path, typer.Argument(help="A CSV, TSV, Parquet, Feather, XLSX or NPZ file.")
+]
 
 
 def read_model(model: Path) -> Model:
@@ -34,23 +36,26 @@ def read_model(model: Path) -> Model:
         raise ModelFileError(f"{exc} The model comes first, then the data.") from exc
 
 
-def read_samples(network: Model, data: Path) -> Columns:
+def read_samples(network: Model, data: Path, options: ReadOptions) -> Columns:
     """Return the samples of a file as a network takes them, without labels."""
     schema = network.plan.schema
     if schema is not None:
-        return read_encoded(data, schema)
-    return read_table(data, **_wanted_columns(network.plan))
+        return read_encoded(data, schema, options=options)
+    return read_table(data, **_wanted_columns(network.plan), options=options)
 
 
-def read_classes(network: Model, data: Path, target: str | None) -> Columns:
+def read_classes(
+    network: Model, data: Path, target: str | None, options: ReadOptions
+) -> Columns:
     """Return the samples of a file as a network takes them, with their labels."""
     plan = network.plan
     if plan.schema is None:
-        return read_labelled(data, target, **_wanted_columns(plan))
+        wanted = _wanted_columns(plan)
+        return read_labelled(data, target, **wanted, options=options)
     schema = plan.schema
     if target is not None and (schema.target is None or schema.target.column != target):
         schema = schema.with_target(Target(column=target, classes=plan.classes))
-    return read_encoded(data, schema, is_labelled=True)
+    return read_encoded(data, schema, is_labelled=True, options=options)
 
 
 def _wanted_columns(plan: Plan) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import csv
 import io
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,8 +16,19 @@ import typer
 from dssfn._atomic import write_atomically
 from dssfn._plain_text import printable
 from dssfn._typing import Array
+from dssfn.cli.console import say_dialect
 from dssfn.cli.model import DataArgument, ModelArgument, read_model, read_samples
-from dssfn.cli.options import Json
+from dssfn.cli.options import (
+    Columns,
+    Decimal,
+    Drop,
+    Encoding,
+    Id,
+    Json,
+    Sep,
+    Sheet,
+    read_options,
+)
 from dssfn.ensemble import Ensemble
 from dssfn.errors import InputError
 from dssfn.json_text import to_json
@@ -36,15 +48,25 @@ def predict(
     out: Annotated[
         Path | None, typer.Option(help="Write to this file instead.")
     ] = None,
+    columns: Columns = None,
+    drop: Drop = None,
+    id: Id = None,
+    sep: Sep = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
     json: Json = False,
 ) -> None:
     """Predict every sample of a file, as CSV.
 
+    With --id the column that names the samples comes first, as text.
+
     With --proba an ensemble adds `spread`: the standard deviation, over its members, of
     the probability of the predicted class, or of a predicted number.
 
-    A text label that a spreadsheet would take for a formula, because it begins with
-    =, +, - or @, stands after a single quote; --json gives all labels as they are.
+    A name or a text label that a spreadsheet would take for a formula, because it
+    begins with =, +, - or @, stands after a single quote; --json gives all of them as
+    they are.
     """
     if out is not None and (out.is_dir() or not out.parent.is_dir()):
         raise InputError(f"`--out` must be a file in an existing folder, got `{out}`.")
@@ -54,17 +76,34 @@ def predict(
             "another file."
         )
     network = read_model(model)
-    X = read_samples(network, data).X
+    options = read_options(columns, drop, id, sep, decimal, encoding, sheet)
+    table = read_samples(network, data, options)
+    say_dialect(data.name, table.dialect)
+    X = table.X
     if network.plan.is_regression:
-        columns = _numbers(network, X, spread=proba)
+        output = _numbers(network, X, spread=proba)
     else:
-        columns = _classes(network, X, proba=proba)
+        output = _classes(network, X, proba=proba)
+    if id is not None:
+        output = _with_names(id, table.ids or (), output)
     shown = out is None and _is_terminal()
-    text = to_json(columns) if json else _to_csv(columns, shown=shown)
+    text = to_json(output) if json else _to_csv(output, shown=shown)
     if out is None:
         print(text, end="")
     else:
         write_atomically(out, text.encode())
+
+
+def _with_names(
+    column: str, names: Sequence[str], output: dict[str, list[Any]]
+) -> dict[str, list[Any]]:
+    """Return the output with the column that names the samples before the others."""
+    if column in output:
+        raise InputError(
+            f"`--id` must not name a column `{column}`, as the output has one of that "
+            "name. Rename it."
+        )
+    return {column: list(names), **output}
 
 
 def _classes(network: Model, X: Any, *, proba: bool) -> dict[str, list[Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from dssfn.cli.console import say_dialect
 from dssfn.cli.graphs import Degree, GraphName, Nodes, read_topology
 from dssfn.cli.options import (
     DATA,
@@ -14,9 +15,14 @@ from dssfn.cli.options import (
     Alpha,
     Bias,
     ClassWeight,
+    Columns,
     DataDir,
+    Decimal,
+    Drop,
+    Encoding,
     Folds,
     Gain,
+    Id,
     ImageShape,
     JsonOutput,
     Layers,
@@ -26,6 +32,8 @@ from dssfn.cli.options import (
     Quiet,
     Ridge,
     Scale,
+    Sep,
+    Sheet,
     Size,
     Solver,
     Standardize,
@@ -35,6 +43,7 @@ from dssfn.cli.options import (
     Units,
     Width,
     option,
+    read_options,
     training_settings,
 )
 from dssfn.cli.presentation import Presentation
@@ -58,6 +67,13 @@ def simulate(
     test: TestFile = None,
     test_size: TestSize = 0.25,
     data_dir: DataDir = None,
+    columns: Columns = None,
+    drop: Drop = None,
+    id: Id = None,
+    sep: Sep = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
     partition: Annotated[
         str, option(f"How samples are divided: {', '.join(PARTITIONS)}.", DATA)
     ] = "iid",
@@ -161,13 +177,17 @@ def simulate(
         latency=latency, bandwidth=bandwidth, seed=seed,
     )  # fmt: skip
     budget = None if memory is None else bytes_of(memory)
+    read = read_options(columns, drop, id, sep, decimal, encoding, sheet)
     if data is not None:
-        options = DataOptions(data, target, partition, test, test_size, data_dir)
+        options = DataOptions(data, target, partition, test, test_size, data_dir, read)
         loaded = options.load(seed)
+        say_dialect(loaded.name, loaded.dialect, quiet=quiet)
         plan = make_plan(loaded, **settings)
         run = divided(loaded, plan, graph, partition, memory=budget)
     else:
-        files = open_shards(shard or [], target, test=test, memory=budget)
+        files = open_shards(shard or [], target, test=test, memory=budget, options=read)
+        for path, samples in zip(shard or [], files.shards, strict=True):
+            say_dialect(path.name, samples.dialect, quiet=quiet)
         run = from_files(files, graph, settings, memory=budget)
     output = Presentation(out, as_json=json, quiet=quiet)
     with output.folder(), output.progress(run.plan) as on_layer:

@@ -9,6 +9,7 @@ from dssfn.datasets.files import SUFFIXES
 from dssfn.datasets.named import BUILTIN_NAMES, KNOWN_NAMES, load, load_dataset
 from dssfn.datasets.openml import fetch_openml_dataset
 from dssfn.datasets.partition import PARTITIONS, partition
+from dssfn.datasets.read_options import ReadOptions
 from dssfn.datasets.samples import FileSamples
 from dssfn.datasets.shards import ShardFiles, open_shards
 
@@ -20,6 +21,7 @@ __all__ = [
     "Columns",
     "Dataset",
     "FileSamples",
+    "ReadOptions",
     "ShardFiles",
     "describe",
     "fetch_openml_dataset",

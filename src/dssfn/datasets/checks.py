@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,9 @@ class Source:
         What a sample is called there.
     first : int
         Number of the first sample: 1, or that of the line below the header.
+    lines : array of int, optional
+        The numbers of all samples, where they do not follow each other because some
+        take several lines.
 
     Examples
     --------
@@ -38,10 +41,12 @@ class Source:
     name: str
     unit: str = "row"
     first: int = 1
+    lines: NDArray[np.intp] | None = field(default=None, compare=False)
 
     def at(self, index: int) -> str:
         """Name one sample, given its index from 0."""
-        return f"`{self.name}`, {self.unit} {self.first + index}"
+        number = self.first + index if self.lines is None else self.lines[index]
+        return f"`{self.name}`, {self.unit} {number}"
 
 
 def feature_matrix(values: NDArray[Any], source: Source, *, name: str = "X") -> Array:

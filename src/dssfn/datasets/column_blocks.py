@@ -16,6 +16,7 @@ from dssfn.datasets.checks import (
     class_labels,
     missing_label,
 )
+from dssfn.datasets.number_text import misread_number
 from dssfn.errors import DataError
 from dssfn.hints import shortened
 
@@ -33,10 +34,13 @@ class ColumnBlock:
         At least one row, with the types that the columns have in the whole file.
     source : Source
         How to name a row of it in a message.
+    decimal : str
+        The decimal mark of numbers that are text.
     """
 
     rows: pl.DataFrame
     source: Source
+    decimal: str = "."
 
     @property
     def n_rows(self) -> int:
@@ -49,7 +53,7 @@ class ColumnBlock:
         kind = series.dtype
         if not (kind.is_numeric() or kind in (pl.String, pl.Boolean, pl.Null)):
             raise self._bad_feature(series, 0)  # polars would cast dates to numbers
-        values: Array = series.cast(pl.Float64, strict=False).to_numpy()
+        values: Array = as_numbers(series, self.decimal).to_numpy()
         bad = np.flatnonzero(~np.isfinite(values))
         if bad.size:
             raise self._bad_feature(series, int(bad[0]))
@@ -59,7 +63,7 @@ class ColumnBlock:
         """Return whether a column holds numbers, true and false, or nothing yet."""
         series = self.rows[name]
         if series.dtype == pl.String:
-            series = tidy(series)
+            series = tidy(series, self.decimal)
         return series.dtype.is_numeric() or series.dtype in (pl.Boolean, pl.Null)
 
     def has_values(self, name: str) -> bool:
@@ -96,6 +100,16 @@ class ColumnBlock:
             values = np.array(series.to_list(), dtype=object)
         return class_labels(values, self.source, name=name)
 
+    def texts(self, name: str) -> list[str]:
+        """Return one column as text, of shape (c,); a missing value is empty."""
+        series = self.rows[name]
+        if series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Object):
+            raise DataError(
+                f"{self.source.at(0)}, column `{name}`: samples must be named by text, "
+                f"numbers or dates, got {series.dtype}. Name another column."
+            )
+        return series.cast(pl.String).fill_null("").to_list()
+
     def _bad_feature(self, series: pl.Series, row: int) -> DataError:
         where = f"{self.source.at(row)}, column `{series.name}`"
         value = series[row]
@@ -108,9 +122,11 @@ class ColumnBlock:
                 f"{where}: features must be finite, got {value}. Correct the value, "
                 "or remove the row."
             )
+        is_text = isinstance(value, str)
         return DataError(
             f"{where}: features must be numbers, got '{shortened(value)}'. Correct "
             "the value, encode the column as numbers, or remove it."
+            f"{misread_number(value.strip(), self.decimal) if is_text else ''}"
         )
 
 
@@ -120,10 +136,22 @@ def without_blanks(series: pl.Series) -> pl.Series:
     return series.set(series == "", None)
 
 
-def tidy(series: pl.Series) -> pl.Series:
+def as_numbers(series: pl.Series, decimal: str) -> pl.Series:
+    """Return values as float64, text with this decimal mark; none if it is no number.
+
+    >>> as_numbers(pl.Series(["1,5", "2", "1.5", "1,2,3"]), ",").to_list()
+    [1.5, 2.0, None, None]
+    """
+    if series.dtype == pl.String and decimal != ".":
+        is_other = series.str.contains(".", literal=True)
+        series = series.set(is_other, None).str.replace_all(decimal, ".", literal=True)
+    return series.cast(pl.Float64, strict=False)
+
+
+def tidy(series: pl.Series, decimal: str) -> pl.Series:
     """Return text without blanks around it, as numbers if all of it is numbers then."""
     series = without_blanks(series)
-    numbers = series.cast(pl.Float64, strict=False)
+    numbers = as_numbers(series, decimal)
     return numbers if numbers.null_count() == series.null_count() else series
 
 

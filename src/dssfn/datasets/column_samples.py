@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dssfn._typing import Array
 from dssfn.datasets.checks import missing_label
 from dssfn.datasets.columns import feature_columns, target_column
+from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.datasets.sample_file import Block
 from dssfn.errors import DataError
 
@@ -26,6 +27,8 @@ class ColumnFile(Protocol):
     names: list[str]
     index: frozenset[str]
     """Columns that only number the rows."""
+    dialect: str
+    """How it is written, where a format has several ways; a line for people."""
     n_rows: int
     """The number of samples, J, once `survey` has been called."""
 
@@ -46,7 +49,7 @@ class ColumnFile(Protocol):
 
 
 class ColumnSamples:
-    """The samples of a CSV or Parquet file.
+    """The samples of a file of named columns.
 
     Parameters
     ----------
@@ -57,18 +60,26 @@ class ColumnSamples:
     features : sequence of str, optional
         The columns to take, in this order; by default all but the target and those
         that number the rows.
+    options : ReadOptions
+        Which columns are offered, and which of them names the samples.
     """
 
     def __init__(
-        self, file: ColumnFile, target: str | None, features: Sequence[str] | None
+        self,
+        file: ColumnFile,
+        target: str | None,
+        features: Sequence[str] | None,
+        options: ReadOptions = ALL,
     ) -> None:
         name, names = file.path.name, file.names
         self.path = file.path
         self._file = file
         self.target = None if target is None else target_column(name, names, target)
         self._features = feature_columns(
-            name, names, target, features, index=file.index
+            name, names, target, features, options=options, index=file.index
         )
+        self._options = options
+        self.dialect = file.dialect
         self.feature_names: tuple[str, ...] | None = self._features
         self.n_features = len(self._features)
         self.n_samples = file.n_rows
@@ -83,7 +94,7 @@ class ColumnSamples:
 
     def in_order(self, features: Sequence[str]) -> Self:
         """Return the same open file, with its features in this order."""
-        return type(self)(self._file, self.target, features)
+        return type(self)(self._file, self.target, features, self._options)
 
     def labels(self) -> Iterator[NDArray[Any]]:
         """Yield the column of labels, some rows at a time."""
@@ -93,13 +104,14 @@ class ColumnSamples:
 
     def blocks(self) -> Iterator[Block]:
         """Yield all samples, some rows at a time."""
-        target = self.target
+        target, name_of = self.target, self._options.id
         for columns in self._file.columns(self._wanted(), is_last_use=True):
             labels = None if target is None else self._labels(columns, target)
             X: Array = np.empty((self.n_features, columns.n_rows))
             for place, name in enumerate(self._features):
                 X[place] = columns.numbers(name)
-            yield Block(X, labels, columns.source)
+            ids = None if name_of is None else columns.texts(name_of)
+            yield Block(X, labels, columns.source, ids)
 
     def not_numbers(self) -> tuple[str, ...]:
         """Return the features that hold text or anything else that is no number."""
@@ -110,7 +122,8 @@ class ColumnSamples:
         return tuple(name for name in self._features if name in found)
 
     def _wanted(self) -> list[str]:
-        return [*self._features, *([] if self.target is None else [self.target])]
+        others = (self.target, self._options.id)
+        return [*self._features, *(name for name in others if name is not None)]
 
     def _labels(self, columns: ColumnBlock, target: str) -> NDArray[Any]:
         missing = columns.first_missing(target)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.errors import DataError
 from dssfn.hints import did_you_mean, listing
 
@@ -29,6 +30,19 @@ def checked_names(names: list[str], path: Path) -> list[str]:
                 f"{count} times. Rename or remove one."
             )
     return names
+
+
+def check_header(names: Sequence[str], where: str, unit: str, decimal: str) -> None:
+    """Refuse a line of data above the others; pandas names columns 0, 1, 2, ..."""
+    try:
+        numbers = [float(name.replace(decimal, ".")) for name in names]
+    except ValueError:
+        return
+    if numbers != list(range(len(names))):
+        raise DataError(
+            f"{where}: the first {unit} must hold the column names, got numbers "
+            f"({listing(names)}). Add a {unit} of names."
+        )
 
 
 def check_width(n_columns: int, path: Path) -> None:
@@ -65,24 +79,69 @@ def target_column(file: str, names: Sequence[str], target: str | None) -> str:
     return target
 
 
+def offered_columns(
+    file: str,
+    names: Sequence[str],
+    options: ReadOptions,
+    target: str | None,
+    *,
+    index: Collection[str] = (),
+) -> tuple[str, ...]:
+    """Return the columns that are features if the options have it their way.
+
+    These are the ones that they name, else all but the target and those that number
+    the rows, without those that are dropped or name the samples.
+    """
+    ids = () if options.id is None else (options.id,)
+    known = set(names)
+    for option, chosen in (
+        ("columns", options.columns or ()),
+        ("drop", options.drop),
+        ("id", ids),
+    ):
+        for name in chosen:
+            if name not in known:
+                raise _no_column(file, names, name, f"which `{option}` names")
+            if name == target:
+                raise DataError(f"`{option}` must not name the target `{name}`.")
+    if options.columns is not None:
+        return options.columns
+    left_out = {target, *index, *options.drop, *ids}
+    return tuple(name for name in names if name not in left_out)
+
+
 def feature_columns(
     file: str,
     names: Sequence[str],
     target: str | None,
     wanted: Sequence[str] | None,
     *,
+    options: ReadOptions = ALL,
     index: Collection[str] = (),
 ) -> tuple[str, ...]:
-    """Return the wanted columns, or all but the target and those that number rows."""
+    """Return the wanted columns, or all that the options offer."""
+    offered = offered_columns(file, names, options, target, index=index)
     if wanted is None:
-        wanted = [name for name in names if name != target and name not in index]
+        wanted = offered
     if not wanted:
-        raise DataError(f"`{file}` has no feature columns, only the target `{target}`.")
+        rest = f", only the target `{target}`" if target is not None else ""
+        raise DataError(f"`{file}` has no feature columns{rest}.")
+    if options.chooses:
+        left_out = set(names) - set(offered) - set(index)
+        refused = [name for name in wanted if name in left_out and name != target]
+        if refused:
+            raise DataError(
+                f"`{file}`: the column `{refused[0]}` must be there, but the choice "
+                "of columns leaves it out. Choose it, or choose none."
+            )
     known = set(names)
     missing = [name for name in wanted if name not in known]
     if missing:
-        raise DataError(
-            f"`{file}` has no column `{missing[0]}`, which must be there."
-            f"{did_you_mean(missing[0], names)}"
-        )
+        raise _no_column(file, names, missing[0], "which must be there")
     return tuple(wanted)
+
+
+def _no_column(file: str, names: Sequence[str], name: str, why: str) -> DataError:
+    return DataError(
+        f"`{file}` has no column `{name}`, {why}.{did_you_mean(name, names)}"
+    )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dssfn._typing import Array, Label
 from dssfn.datasets.checks import changed
 from dssfn.datasets.files import open_file, open_labelled, open_table
+from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.datasets.sample_file import SampleFile
 from dssfn.schema import Schema
 
@@ -31,12 +32,19 @@ class Columns:
         Names of the P columns; None for NPZ, which has none.
     target : str, optional
         The column or array that `y` came from.
+    ids : tuple of str, optional
+        What the file calls the samples, if the options name a column for that.
+    dialect : str
+        How the file is written, such as "semicolons, decimal commas, UTF-8"; empty for
+        formats that have but one way.
     """
 
     X: Array
     y: NDArray[Any] | None
     feature_names: tuple[str, ...] | None
     target: str | None
+    ids: tuple[str, ...] | None = None
+    dialect: str = ""
 
 
 def read_table(
@@ -45,14 +53,18 @@ def read_table(
     target: str | None = None,
     features: Sequence[str] | None = None,
     n_features: int | None = None,
+    options: ReadOptions = ALL,
 ) -> Columns:
     """Read the samples of a file.
 
     Parameters
     ----------
     path : str or Path
-        A ``.csv``, ``.tsv``, ``.parquet`` or ``.npz`` file. CSV and TSV are UTF-8 with
-        column names in the first line; NPZ holds the array `X` of shape (J, P).
+        A ``.csv``, ``.tsv``, ``.parquet``, ``.feather``, ``.arrow``, ``.xlsx`` or
+        ``.npz`` file. CSV and TSV have column names in the first line and may be packed
+        as ``.gz``; their separators, decimal marks and encoding are found, or said by
+        the options. XLSX needs the extra ``excel``. NPZ holds the array `X` of shape
+        (J, P).
     target : str, optional
         The column of labels, or for NPZ the array of labels. Left out, every column
         is a feature.
@@ -61,24 +73,52 @@ def read_table(
         and others are ignored. NPZ has no names; there only their number is checked.
     n_features : int, optional
         How many features a model without names was trained on.
+    options : ReadOptions
+        Which columns to take, and how the file is written.
 
     Raises
     ------
     DataError
         The file is missing, damaged or empty, a column is missing, or a value is not
         a finite number. The message names the file, the column and the row: the line
-        for CSV (the header is line 1), otherwise the sample counted from 1.
+        for CSV (the header is line 1), the row of the sheet for XLSX, otherwise the
+        sample counted from 1.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "t.csv"
+    ...     _ = path.write_text("patient;weight;kind\\n007;71,5;a\\n008;64;b\\n")
+    ...     table = read_table(path, target="kind", options=ReadOptions(id="patient"))
+    >>> table.X.tolist(), table.ids
+    ([[71.5], [64.0]], ('007', '008'))
+    >>> table.dialect
+    'semicolons, decimal commas, UTF-8'
     """
     return _collected(
-        open_file(path, target, features=features, n_features=n_features, room=None)
+        open_file(
+            path,
+            target,
+            features=features,
+            n_features=n_features,
+            options=options,
+            room=None,
+        )
     )
 
 
 def read_encoded(
-    path: str | Path, schema: Schema, *, is_labelled: bool = False
+    path: str | Path,
+    schema: Schema,
+    *,
+    is_labelled: bool = False,
+    options: ReadOptions = ALL,
 ) -> Columns:
     """Read a table as features, as a schema says; missing numbers are NaN."""
-    return _collected(open_table(path, schema, is_labelled=is_labelled, room=None))
+    return _collected(
+        open_table(path, schema, is_labelled=is_labelled, options=options, room=None)
+    )
 
 
 def read_labelled(
@@ -87,14 +127,22 @@ def read_labelled(
     *,
     features: Sequence[str] | None = None,
     n_features: int | None = None,
+    options: ReadOptions = ALL,
 ) -> Columns:
     """Read samples that must have labels; `target` defaults to `y` for NPZ.
 
-    The other parameters are those of `read_table`. CSV and Parquet have no default:
-    a wrong guess would train on the labels.
+    The other parameters are those of `read_table`. Files of named columns have no
+    default: a wrong guess would train on the labels.
     """
     return _collected(
-        open_labelled(path, target, features=features, n_features=n_features, room=None)
+        open_labelled(
+            path,
+            target,
+            features=features,
+            n_features=n_features,
+            options=options,
+            room=None,
+        )
     )
 
 
@@ -102,6 +150,7 @@ def _collected(file: SampleFile) -> Columns:
     """Return all samples of a file."""
     X: Array = np.empty((file.n_samples, file.n_features))
     labels = []
+    ids: list[str] = []
     start = 0
     for block in file.blocks():
         end = start + block.X.shape[1]
@@ -110,11 +159,19 @@ def _collected(file: SampleFile) -> Columns:
         X[start:end] = block.X.T
         if block.labels is not None:
             labels.append(block.labels)
+        ids.extend(block.ids or ())
         start = end
     if start < len(X):
         raise changed(file.path.name)
     y = np.concatenate(labels) if labels else None
-    return Columns(X, y, file.feature_names, file.target)
+    return Columns(
+        X,
+        y,
+        file.feature_names,
+        file.target,
+        ids=tuple(ids) if ids else None,
+        dialect=file.dialect,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,15 +188,20 @@ class Description:
         The columns beside the target; None for NPZ, which has no names.
     n_features : int
         P, the number of features.
+    dialect : str
+        How the file is written, as in `Columns`.
     """
 
     n_samples: int
     classes: tuple[Label, ...]
     feature_names: tuple[str, ...] | None
     n_features: int
+    dialect: str = ""
 
 
-def describe(path: str | Path, target: str | None = None) -> Description:
+def describe(
+    path: str | Path, target: str | None = None, *, options: ReadOptions = ALL
+) -> Description:
     """Find out what is in a labelled file without holding it in memory.
 
     The labels are read and checked; the features are when they are used.
@@ -147,10 +209,12 @@ def describe(path: str | Path, target: str | None = None) -> Description:
     Parameters
     ----------
     path : str or Path
-        A ``.csv``, ``.tsv``, ``.parquet`` or ``.npz`` file, as in `read_table`.
+        A data file, as in `read_table`.
     target : str, optional
         The column of labels, or the array of labels in an NPZ file, there by default
         `y`.
+    options : ReadOptions
+        As in `read_table`.
 
     Examples
     --------
@@ -161,7 +225,7 @@ def describe(path: str | Path, target: str | None = None) -> Description:
     ...     describe(path, "kind").classes
     ('a', 'b')
     """
-    return description_of(open_labelled(path, target))
+    return description_of(open_labelled(path, target, options=options))
 
 
 def description_of(file: SampleFile) -> Description:
@@ -178,4 +242,5 @@ def description_of(file: SampleFile) -> Description:
         classes=tuple(sorted(classes)),
         feature_names=file.feature_names,
         n_features=file.n_features,
+        dialect=file.dialect,
     )

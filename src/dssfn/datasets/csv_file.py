@@ -1,135 +1,134 @@
-"""CSV files, some lines at a time, through polars.
-
-How this works. A column has one type in the whole file, and a block of lines does not
-tell it: a column of whole numbers may turn out to be text in the last line, and then
-its first label is '1' and not 1. So a first pass, the survey, lets polars guess the
-types of each block and joins the guesses as polars joins those of single values. Where
-all blocks were guessed alike, as in most files, what the survey parsed is right as it
-stands; it is held, if there is room, and the file is not read again. Otherwise the
-passes that follow parse the file once more, with the types that the survey found.
-"""
+"""CSV files, some lines at a time, through polars."""
 
 from __future__ import annotations
 
-import math
 import re
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from dssfn.datasets.checks import Source, changed
-from dssfn.datasets.column_blocks import (
-    READ_ERRORS,
-    ColumnBlock,
-    filled_rows,
-    tidy,
-    without_blanks,
-)
-from dssfn.datasets.columns import places
+from dssfn.datasets.column_blocks import READ_ERRORS
+from dssfn.datasets.column_samples import ColumnFile
 from dssfn.datasets.csv_text import (
-    SEPARATORS,
     cut_header,
     explain,
+    header_names,
     no_line_feeds,
-    read_header,
+    read_start,
     record_blocks,
+    record_ends,
 )
+from dssfn.datasets.find_dialect import find_dialect
+from dssfn.datasets.read_options import ReadOptions
+from dssfn.datasets.surveyed_file import SurveyedFile, placeholders
+from dssfn.datasets.text_file import find_text
+from dssfn.errors import DataError
 from dssfn.hints import reason
 
 _CSV_BYTES = 2**21  # text parsed at a time: more is hardly faster, and costs memory
 
 
-class CsvFile:
-    """A CSV file, read by blocks of complete lines."""
+def open_columns(path: Path, options: ReadOptions) -> ColumnFile:
+    """Open a CSV file of any dialect; its names have been read, nothing else."""
+    return SurveyedFile(CsvReader(path, options))
 
-    def __init__(self, path: Path) -> None:
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Complete records, with a header of placeholders above them."""
+
+    text: bytes
+    first: int
+    """The number of the line below the header."""
+
+
+class CsvReader:
+    """A CSV file, read by blocks of complete records.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    options : ReadOptions
+        What is known of its dialect; the rest is found. The column that names the
+        samples is text.
+    """
+
+    def __init__(self, path: Path, options: ReadOptions) -> None:
         self.path = path
-        self._separator = SEPARATORS[path.suffix.lower()]
-        self.names, self._header_line = read_header(path, self._separator)
-        self.index: frozenset[str] = frozenset()
-        self.n_rows = 0
+        try:
+            self._text = find_text(path, options.encoding)
+            start, records = read_start(self._text)
+        except OSError as exc:
+            raise DataError(f"`{path.name}` cannot be read: {reason(exc)}.") from exc
+        self._dialect = find_dialect(self._text, start, records, options)
+        self.dialect = str(self._dialect)
+        self.decimal = self._dialect.decimal
+        self.names = header_names(self._text, start, self._dialect)
+        self.text_places = frozenset(
+            place for place, name in enumerate(self.names) if name == options.id
+        )
         self._header: bytes | None = None  # as it stood in the first pass
-        self._types: list[_ColumnType] = []
-        self._held: _Held | None = None  # what the survey parsed
 
-    def survey(self, wanted: Sequence[str], room: int | None) -> None:
-        """Find the length, without blank lines at the end, and the types."""
-        types = [_ColumnType() for _ in self.names]
-        held = _Held(places(self.names, wanted), room)
-        seen = 0
-        for block in self._blocks():
-            rows, guesses = self._guessed(block)
-            tidied = []
-            for series, guess, column in zip(rows, guesses, types, strict=True):
-                is_text = guess == pl.String
-                tidied.append(without_blanks(series) if is_text else series)
-                column.add(series, guess)
-            filled = filled_rows(pl.DataFrame(tidied))
-            if filled:
-                self.n_rows = seen + filled
-            seen += rows.height
-            held.add(rows)
-        self._types = types
-        self._held = held if held.are_of(types) else None
-
-    def columns(
-        self, wanted: Sequence[str], *, is_last_use: bool = False
-    ) -> Iterator[ColumnBlock]:
-        """Yield the wanted columns, some rows at a time, of the survey's types."""
-        chosen = places(self.names, wanted)
-        types = [self._types[place] for place in chosen]
-        first = self._header_line + 1
-        left = self.n_rows
-        for block in self._parsed(chosen, is_last_use):
-            typed = [column.typed(s) for s, column in zip(block, types, strict=True)]
-            rows = pl.DataFrame(typed)
-            rows.columns = [self.names[place] for place in chosen]
-            # Blank lines at the end go; anything else there is more than there was.
-            rows = rows.head(max(left, filled_rows(rows)))
-            if rows.height:
-                source = Source(self.path.name, unit="line", first=first)
-                yield ColumnBlock(rows, source)
-            first += rows.height
-            left = max(0, left - rows.height)
-
-    def _parsed(self, chosen: list[int], is_last_use: bool) -> Iterator[pl.DataFrame]:
-        """Return the chosen columns, parsed in the survey or now."""
-        if self._held is not None:
-            held = self._held
-            if is_last_use:
-                self._held = None
-            yield from held.given(chosen) if is_last_use else held.shown(chosen)
-            return
-        options: dict[str, Any] = {
-            "columns": _placeholders(chosen),
-            "schema_overrides": {
-                f"c{place}": self._types[place].dtype for place in chosen
-            },
-            "infer_schema_length": 0,
-        }
-        for block in self._blocks():
-            yield self._parse(block, **options)
-
-    def _blocks(self) -> Iterator[bytes]:
+    def blocks(self) -> Iterator[Lines]:
         """Yield complete lines, with a header of its own above each block.
 
         Blank lines below a header are rows, but at the start of a file they are not.
         """
-        own = self._separator.join(_placeholders(range(len(self.names))))
+        own = self._dialect.separator.join(placeholders(range(len(self.names))))
         prefix = own.encode() + b"\n"
         header = b""
+        line = 1
         try:
-            for block in record_blocks(self.path, _CSV_BYTES):
+            for block in record_blocks(self._text, _CSV_BYTES):
                 if not header:  # nor was there one if all lines so far are blank
-                    header, block = cut_header(block)
+                    start, block = cut_header(block)
+                    line += start.count(b"\n")
+                    header = start.lstrip(b"\r\n")
                     if header:
                         self._check_header(header)
-                yield prefix + block
+                yield Lines(prefix + block, line)
+                line += block.count(b"\n")
         except OSError as exc:
-            raise explain(self.path, self._separator, reason(exc)) from exc
+            raise self._explained(reason(exc)) from exc
+
+    def guessed(self, block: Lines) -> tuple[pl.DataFrame, list[pl.DataType]]:
+        """Return a block and the types that polars guesses; text if that fails."""
+        text = {f"c{place}": pl.String for place in self.text_places}
+        try:
+            rows = self._read(
+                block.text, schema_overrides=text, infer_schema_length=None
+            )
+        except READ_ERRORS:  # as of a number beyond 64 bits, which may be no number
+            guesses = self._parse(
+                block.text, infer_schema_length=None, n_rows=0, schema_overrides=text
+            ).dtypes
+            return self._parse(block.text, infer_schema_length=0), guesses
+        return rows, rows.dtypes
+
+    def typed(self, block: Lines, types: dict[str, Any]) -> pl.DataFrame:
+        """Return some columns of a block, of the types that they must have."""
+        return self._parse(
+            block.text,
+            columns=list(types),
+            schema_overrides=types,
+            infer_schema_length=0,
+        )
+
+    def source(self, block: Lines, n_rows: int) -> Source:
+        """Return the lines that rows begin in."""
+        lines = None
+        if block.text.count(b"\n") > n_rows + 1:  # some are inside of quotes
+            feeds = np.flatnonzero(np.frombuffer(block.text, np.uint8) == ord("\n"))
+            # A row begins behind the end of the one above, first of all the header.
+            above = np.searchsorted(feeds, record_ends(block.text)[:n_rows])
+            lines = block.first + above if len(above) == n_rows else None
+        return Source(self.path.name, unit="line", first=block.first, lines=lines)
 
     def _check_header(self, header: bytes) -> None:
         if self._header is None:
@@ -139,23 +138,23 @@ class CsvFile:
         elif header != self._header:
             raise changed(self.path.name)
 
-    def _guessed(self, block: bytes) -> tuple[pl.DataFrame, list[pl.DataType]]:
-        """Return a block and the guessed types of its columns; text if that fails."""
-        try:
-            rows = pl.read_csv(
-                block, separator=self._separator, infer_schema_length=None
-            )
-        except READ_ERRORS:  # as of a number beyond 64 bits, which may be no number
-            guesses = self._parse(block, infer_schema_length=None, n_rows=0).dtypes
-            return self._parse(block, infer_schema_length=0), guesses
-        return rows, rows.dtypes
+    def _read(self, text: bytes, **options: Any) -> pl.DataFrame:
+        return pl.read_csv(
+            text,
+            separator=self._dialect.separator,
+            decimal_comma=self.decimal == ",",
+            **options,
+        )
 
-    def _parse(self, block: bytes, **options: Any) -> pl.DataFrame:
+    def _parse(self, text: bytes, **options: Any) -> pl.DataFrame:
         try:
-            return pl.read_csv(block, separator=self._separator, **options)
+            return self._read(text, **options)
         except READ_ERRORS as exc:
             why = _PLACEHOLDER.sub(lambda found: self._name(int(found[1])), reason(exc))
-            raise explain(self.path, self._separator, why) from exc
+            raise self._explained(why) from exc
+
+    def _explained(self, why: str) -> DataError:
+        return explain(self._text, self._dialect.separator, why)
 
     def _name(self, place: int) -> str:
         """Return the name of a column in quotes, for a message of polars."""
@@ -163,88 +162,3 @@ class CsvFile:
 
 
 _PLACEHOLDER = re.compile(r"'c(\d+)'")
-
-
-def _placeholders(chosen: Iterable[int]) -> list[str]:
-    """Return names of columns for each block, whatever the file calls them."""
-    return [f"c{place}" for place in chosen]
-
-
-class _Held:
-    """Columns that were parsed with guessed types, as long as there is room for them.
-
-    Parameters
-    ----------
-    chosen : list of int
-        The places of the columns.
-    room : int, optional
-        Bytes that they may take; None sets no limit.
-    """
-
-    def __init__(self, chosen: list[int], room: int | None) -> None:
-        self._chosen = chosen
-        self._blocks: deque[pl.DataFrame] = deque()
-        self._room = math.inf if room is None else room
-
-    def add(self, rows: pl.DataFrame) -> None:
-        """Add one more block, or drop all if that is too much."""
-        if self._room < 0:
-            return
-        rows = rows.select(_placeholders(self._chosen))
-        self._room -= rows.estimated_size()
-        self._blocks.append(rows)
-        if self._room < 0:
-            self._blocks.clear()
-
-    def are_of(self, types: Sequence[_ColumnType]) -> bool:
-        """Return whether all is held, with these types; missing values fit any type."""
-        return self._room >= 0 and all(
-            series.dtype == types[place].dtype or series.null_count() == len(series)
-            for rows in self._blocks
-            for place, series in zip(self._chosen, rows, strict=True)
-        )
-
-    def shown(self, chosen: list[int]) -> Iterator[pl.DataFrame]:
-        """Yield some of the columns."""
-        for rows in self._blocks:
-            yield rows.select(_placeholders(chosen))
-
-    def given(self, chosen: list[int]) -> Iterator[pl.DataFrame]:
-        """Yield some of the columns, none of which is held any longer."""
-        while self._blocks:
-            yield self._blocks.popleft().select(_placeholders(chosen))
-
-
-class _ColumnType:
-    """The type of one column, from what was guessed of its blocks."""
-
-    def __init__(self) -> None:
-        self._guesses: set[pl.DataType] = set()
-        self._is_numeric = True
-
-    def add(self, values: pl.Series, guess: pl.DataType) -> None:
-        """Take one more block into account."""
-        if values.null_count() == len(values):
-            return  # a guess without values says nothing
-        self._guesses.add(guess)
-        if guess == pl.String and self._is_numeric:
-            guess = tidy(values).dtype
-        self._is_numeric &= guess.is_numeric()
-
-    @property
-    def dtype(self) -> Any:
-        """The type that polars would guess for the whole column."""
-        if len(self._guesses) == 1:
-            return next(iter(self._guesses))
-        if not all(guess.is_numeric() for guess in self._guesses) or not self._guesses:
-            return pl.String
-        if pl.Float64 in self._guesses:
-            return pl.Float64
-        return next(guess for guess in self._guesses if guess != pl.Int64)
-
-    def typed(self, series: pl.Series) -> pl.Series:
-        """Return some values as `dtype`, as `tidy` would leave the whole column."""
-        if series.dtype != pl.String:
-            return series
-        series = without_blanks(series)
-        return series.cast(pl.Float64) if self._is_numeric else series

@@ -6,93 +6,156 @@ A file may be larger than memory, so nothing here holds all of it.
 from __future__ import annotations
 
 import csv
+import io
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dssfn.datasets.columns import MOST_COLUMNS, check_width, checked_names
+from dssfn.datasets.columns import (
+    MOST_COLUMNS,
+    check_header,
+    check_width,
+    checked_names,
+)
+from dssfn.datasets.dialect import Dialect
+from dssfn.datasets.text_file import TextFile
 from dssfn.errors import DataError
-from dssfn.hints import listing, reason, shortened
-
-SEPARATORS = {".csv": ",", ".tsv": "\t"}
+from dssfn.hints import reason, shortened
 
 _LONGEST_RECORD = 2**26  # bytes; longer than any sample, shorter than memory
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_LARGEST_READ = 2**23  # bytes: of a long record more and more are read at once
+_SAMPLE_BYTES = 2**18
+_LONGEST_SAMPLE = 2**22  # a record that is longer is no example for the others
 
 
-def read_header(path: Path, separator: str) -> tuple[list[str], int]:
-    """Return the column names of a CSV file and the number of the line they are in."""
+def read_start(text: TextFile) -> tuple[bytes, bytes]:
+    """Return the record of column names and some of the records that follow.
+
+    Blank lines above the names come with them.
+    """
+    header = b""
+    for block in record_blocks(text, _SAMPLE_BYTES):
+        if not header.strip():
+            more, block = cut_header(block)
+            header += more
+        if block:
+            return header, block if len(block) <= _LONGEST_SAMPLE else b""
+    return header, b""
+
+
+def header_names(text: TextFile, header: bytes, dialect: Dialect) -> list[str]:
+    """Return the column names in the first record of a CSV file."""
+    path, separator = text.path, dialect.separator
+    check_width(count_fields(header, separator), path)
+    rows = csv_rows(header, separator)
     try:
-        check_width(_count_columns(path, separator), path)
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = csv.reader(file, delimiter=separator)
-            first = next((row for row in rows if row), None)
-            line = rows.line_num
-    except (UnicodeDecodeError, csv.Error, OSError) as exc:
-        raise explain(path, separator, reason(exc)) from exc
+        first = next((row for row in rows if row), None)
+    except csv.Error as exc:
+        raise explain(text, separator, reason(exc)) from exc
     if first is None:
         raise DataError(f"`{path.name}` is empty.")
-    if _are_data(first):
+    where = f"`{path.name}`, line {rows.line_num}"
+    if re.fullmatch(rb"sep=.", header.strip()):
         raise DataError(
-            f"`{path.name}`, line {line}: the first line must hold the column names, "
-            f"got numbers ({listing(first)}). Add a line of names."
+            f"{where}: the first line must hold the column names, got a note for a "
+            "spreadsheet. Remove the line."
         )
-    if len(first) == 1 and ";" in first[0]:
-        wanted = "a tab" if separator == "\t" else "a comma"
-        raise DataError(
-            f"`{path.name}`: columns must be separated by {wanted}, got semicolons."
-        )
-    return checked_names(first, path), line
+    check_header(first, where, "line", dialect.decimal)
+    return checked_names(first, path)
 
 
-def _count_columns(path: Path, separator: str) -> int:
-    """Return how many columns the header has, without taking it apart."""
-    header, n_quotes = bytearray(), 0
-    with path.open("rb") as file:
-        while line := file.readline(_LONGEST_RECORD):
-            header += line.strip(b"\r\n") if not header else line
-            n_quotes += line.count(b'"')
-            if len(header) >= _LONGEST_RECORD:
-                raise _endless_record(path, bytes(header))
-            if header and n_quotes % 2 == 0:
-                break
-    characters = np.frombuffer(header, np.uint8)
+def csv_rows(records: bytes, separator: str) -> Any:
+    """Return a reader of records; what is not UTF-8 in them becomes a sign for it."""
+    lines = io.StringIO(records.decode(errors="replace"), newline="")
+    return csv.reader(lines, delimiter=separator)
+
+
+def count_fields(record: bytes, separator: str) -> int:
+    """Return how many fields a record has, without taking it apart.
+
+    >>> count_fields(b'"a,b",c', ",")
+    2
+    """
+    characters = np.frombuffer(record, np.uint8)
+    is_separator = characters == ord(separator)
+    return 1 + int(np.count_nonzero(is_separator & ~_is_quoted(characters)))
+
+
+def field_counts(block: bytes, separator: str) -> set[int]:
+    """Return the numbers of fields that records have; blank ones do not count.
+
+    >>> field_counts(b'a,b\\n\\n"c\\n,",d\\ne\\n', ",") == {1, 2}
+    True
+    """
+    characters = np.frombuffer(block, np.uint8)
+    is_separator = (characters == ord(separator)) & ~_is_quoted(characters)
+    ends = [*record_ends(block).tolist(), len(block)]
+    before = np.searchsorted(np.flatnonzero(is_separator), ends).tolist()
+    starts = [0, *(end + 1 for end in ends)]
+    return {
+        1 + until - since
+        for start, end, since, until in zip(
+            starts, ends, [0, *before], before, strict=False
+        )
+        if block[start:end].strip(b"\r")
+    }
+
+
+def record_ends(block: bytes) -> NDArray[np.intp]:
+    """Return the places of the line feeds that end a record.
+
+    >>> record_ends(b'a\\n"b\\nc"\\n').tolist()
+    [1, 7]
+    """
+    characters = np.frombuffer(block, np.uint8)
+    return np.flatnonzero((characters == ord("\n")) & ~_is_quoted(characters))
+
+
+def _is_quoted(characters: NDArray[np.uint8]) -> NDArray[np.bool_]:
     # As many quotation marks as they may be: whether they are odd is still known.
-    is_quoted = np.cumsum(characters == ord('"'), dtype=np.uint8) % 2 == 1
-    return 1 + int(np.count_nonzero((characters == ord(separator)) & ~is_quoted))
+    is_odd: NDArray[np.bool_] = (
+        np.cumsum(characters == ord('"'), dtype=np.uint8) % 2 == 1
+    )
+    return is_odd
 
 
-def record_blocks(path: Path, size: int) -> Iterator[bytes]:
+def record_blocks(text: TextFile, size: int) -> Iterator[bytes]:
     """Yield a CSV file in blocks of about `size` bytes, each of complete records.
 
     A line feed ends a record unless it is quoted, that is, unless the number of
     quotation marks before it is odd: one inside a quoted value is written twice.
     """
     rest = b""
-    with path.open("rb") as file:
-        while read := file.read(size):
+    with text.open() as file:
+        while read := file.read(max(size, min(len(rest), _LARGEST_READ))):
             block = rest + read
             end = _end_of_records(block)
             if end:
                 yield block[:end]
             rest = block[end:]
             if len(rest) > _LONGEST_RECORD:
-                raise _endless_record(path, rest)
+                raise _endless_record(text.path, rest)
     if rest:
         yield rest
 
 
 def cut_header(block: bytes) -> tuple[bytes, bytes]:
-    """Return the first block of a file as its record of column names and the rest."""
-    text = block.removeprefix(_BYTE_ORDER_MARK).lstrip(b"\r\n")
-    end = n_quotes = 0
-    while found := text.find(b"\n", end) + 1:
-        n_quotes += text.count(b'"', end, found)
+    """Return the first block of a file as its record of column names and the rest.
+
+    Blank lines above the names are part of the record.
+    """
+    start = len(block) - len(block.lstrip(b"\r\n"))
+    end, n_quotes = start, 0
+    while found := block.find(b"\n", end) + 1:
+        n_quotes += block.count(b'"', end, found)
         end = found
         if n_quotes % 2 == 0:
-            return text[:end], text[end:]
-    return text, b""
+            return block[:end], block[end:]
+    return block, b""
 
 
 def no_line_feeds(path: Path) -> DataError:
@@ -103,31 +166,19 @@ def no_line_feeds(path: Path) -> DataError:
     )
 
 
-def explain(path: Path, separator: str, why: str) -> DataError:
+def explain(text: TextFile, separator: str, why: str) -> DataError:
     """Return the error about a CSV file that could not be read; polars says why."""
+    path = text.path
     try:
-        undecoded = _undecoded_line(path)
-        if undecoded:
-            return DataError(
-                f"`{path.name}`, line {undecoded}: the file must be UTF-8. "
-                "Save it again with that encoding."
-            )
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            ragged = _ragged(path, file, separator)
+        with io.TextIOWrapper(
+            text.open(), "utf-8", errors="replace", newline=""
+        ) as lines:
+            ragged = _ragged(path, lines, separator)
     except OSError as unread:
         return DataError(f"`{path.name}` cannot be read: {reason(unread)}.")
+    except DataError as unread:  # not even its text
+        return unread
     return ragged or DataError(f"`{path.name}` cannot be read as CSV: {why}.")
-
-
-def _undecoded_line(path: Path) -> int | None:
-    """Return the number of the first line that is not UTF-8."""
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                line.decode()
-            except UnicodeDecodeError:
-                return number
-    return None
 
 
 def _ragged(path: Path, lines: Iterable[str], separator: str) -> DataError | None:
@@ -180,12 +231,3 @@ def _endless_record(path: Path, record: bytes) -> DataError:
         f"one that begins '{start}' does not. Look for a quotation mark without its "
         "partner."
     )
-
-
-def _are_data(names: list[str]) -> bool:
-    """Return whether a header is a line of data; pandas names columns 0, 1, 2, ..."""
-    try:
-        numbers = [float(name) for name in names]
-    except ValueError:
-        return False
-    return numbers != list(range(len(names)))

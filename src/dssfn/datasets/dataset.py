@@ -35,6 +35,8 @@ class Dataset:
         Names of the Q numbers to predict in a regression.
     schema : Schema, optional
         What the columns mean that the features were made of.
+    dialect : str
+        How the file that it came from is written, as in `Columns`.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Dataset:
     weights: Array | None = None
     targets: tuple[str, ...] = ()
     schema: Schema | None = None
+    dialect: str = ""
 
     def __post_init__(self) -> None:
         parts = (

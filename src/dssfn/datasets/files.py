@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 from dssfn.datasets.column_samples import ColumnFile, ColumnSamples
 from dssfn.datasets.columns import target_column
-from dssfn.datasets.csv_text import SEPARATORS
 from dssfn.datasets.npz_samples import NpzSamples
+from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.datasets.sample_file import SampleFile
 from dssfn.datasets.table_samples import TableSamples
+from dssfn.datasets.text_file import PACKED
 from dssfn.errors import DataError
 from dssfn.hints import no_file
 from dssfn.schema import Schema
 
-SUFFIXES = (*SEPARATORS, ".parquet", ".npz")
+# The module that reads a format. Each takes a while to import, as polars does, and only
+# its files need it.
+_READERS = {
+    ".csv": "csv_file",
+    ".tsv": "csv_file",
+    ".csv.gz": "csv_file",
+    ".tsv.gz": "csv_file",
+    ".gz": "csv_file",
+    ".parquet": "parquet",
+    ".feather": "feather",
+    ".arrow": "feather",
+    ".xlsx": "xlsx_file",
+}
+
+SUFFIXES = (*_READERS, ".npz")
 """How the name of a readable file may end."""
 
 SMALL = 2**22
@@ -28,6 +44,7 @@ def open_file(
     *,
     features: Sequence[str] | None = None,
     n_features: int | None = None,
+    options: ReadOptions = ALL,
     room: int | None = SMALL,
 ) -> SampleFile:
     """Open a file of samples; without a target they have no labels.
@@ -36,7 +53,7 @@ def open_file(
 
     Parameters
     ----------
-    path, target, features, n_features
+    path, target, features, n_features, options
         As in `read_table`.
     room : int, optional
         Bytes of samples that may be held so that the file need not be read again; None
@@ -45,10 +62,12 @@ def open_file(
     path = existing_file(path)
     file: SampleFile
     if path.suffix.lower() == ".npz":
+        _refuse_choice(path, options)
         file = NpzSamples(path, target, room)
         n_features = len(features) if features is not None else n_features
     else:
-        file = ColumnSamples(open_columns(path), target, features).survey(room)
+        columns = open_columns(path, options)
+        file = ColumnSamples(columns, target, features, options).survey(room)
     if n_features is not None and file.n_features != n_features:
         raise DataError(
             f"The model was trained on {n_features} features, "
@@ -63,23 +82,36 @@ def open_labelled(
     *,
     features: Sequence[str] | None = None,
     n_features: int | None = None,
+    options: ReadOptions = ALL,
     room: int | None = SMALL,
 ) -> SampleFile:
     """Open a file whose samples must have labels; `target` defaults to `y` for NPZ.
 
-    The other parameters are those of `open_file`. CSV and Parquet have no default: a
-    wrong guess would train on the labels.
+    The other parameters are those of `open_file`. Files of named columns have no
+    default: a wrong guess would train on the labels.
     """
     path = existing_file(path)
     if target is None and path.suffix.lower() == ".npz":
         target = "y"
     if target is None:
-        target = target_column(path.name, open_columns(path).names, target)
-    return open_file(path, target, features=features, n_features=n_features, room=room)
+        target = target_column(path.name, open_columns(path, options).names, target)
+    return open_file(
+        path,
+        target,
+        features=features,
+        n_features=n_features,
+        options=options,
+        room=room,
+    )
 
 
 def open_table(
-    path: str | Path, schema: Schema, *, is_labelled: bool, room: int | None = SMALL
+    path: str | Path,
+    schema: Schema,
+    *,
+    is_labelled: bool,
+    options: ReadOptions = ALL,
+    room: int | None = SMALL,
 ) -> SampleFile:
     """Open a table whose columns a schema explains.
 
@@ -91,8 +123,8 @@ def open_table(
         What they mean.
     is_labelled : bool
         Whether the target is read, too.
-    room : int, optional
-        As in `open_file`.
+    options, room
+        As in `open_file`; which columns are features is said by the schema.
     """
     path = existing_file(path)
     if path.suffix.lower() == ".npz":
@@ -100,8 +132,14 @@ def open_table(
             f"`{path.name}` has no named columns, which the plan's schema is about. "
             "Give a table, such as CSV or Parquet."
         )
-    file = open_columns(path)
-    return TableSamples(file, schema, is_labelled=is_labelled).survey(room)
+    if options.columns is not None or options.drop:
+        raise DataError(
+            f"`{path.name}`: `columns` and `drop` must be left out, since the schema "
+            "says which columns are features. Change their kind to ignore there."
+        )
+    file = open_columns(path, options)
+    samples = TableSamples(file, schema, is_labelled=is_labelled, id=options.id)
+    return samples.survey(room)
 
 
 def existing_file(path: str | Path) -> Path:
@@ -113,6 +151,12 @@ def existing_file(path: str | Path) -> Path:
         raise DataError(
             f"`{path.name}` must end in one of {', '.join(SUFFIXES)}. "
             "Convert or rename it."
+        )
+    inner = Path(path.stem).suffix.lower()
+    is_packed = path.suffix.lower() == PACKED and inner in SUFFIXES
+    if is_packed and inner + PACKED not in SUFFIXES:
+        raise DataError(
+            f"`{path.name}` must be unpacked first: only text files may be packed."
         )
     if path.stat().st_size == 0:
         raise DataError(f"`{path.name}` is empty.")
@@ -129,13 +173,16 @@ def forgotten_suffix(path: Path) -> str:
     return ""
 
 
-def open_columns(path: Path) -> ColumnFile:
-    """Return a file of named columns, of which only the names have been read."""
-    # polars takes a while to import, and only such files need it.
-    if path.suffix.lower() == ".parquet":
-        from dssfn.datasets.parquet import ParquetFile
+def open_columns(path: Path, options: ReadOptions = ALL) -> ColumnFile:
+    """Return an existing file of named columns, of which only these have been read."""
+    reader = import_module(f"dssfn.datasets.{_READERS[path.suffix.lower()]}")
+    file: ColumnFile = reader.open_columns(path, options)
+    return file
 
-        return ParquetFile(path)
-    from dssfn.datasets.csv_file import CsvFile
 
-    return CsvFile(path)
+def _refuse_choice(path: Path, options: ReadOptions) -> None:
+    if options.chooses:
+        raise DataError(
+            f"`{path.name}`: the features of an NPZ file have no names, so that "
+            "`columns`, `drop` and `id` must be left out."
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from dssfn.datasets.dataset import Dataset, check_split, split
 from dssfn.datasets.files import SUFFIXES, existing_file, forgotten_suffix
 from dssfn.datasets.npz import npz_names
 from dssfn.datasets.openml import check_name, fetch_openml_dataset
+from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.datasets.recipes import RECIPES
 from dssfn.datasets.stored import keep, read_kept, read_stored
 from dssfn.errors import DataError, PlanError
@@ -35,6 +37,7 @@ def load(
     test_size: float = 0.25,
     seed: int = 0,
     test_file: str | Path | None = None,
+    options: ReadOptions = ALL,
 ) -> Dataset:
     """Load a named data set or a file.
 
@@ -49,6 +52,8 @@ def load(
         `y_test` keeps its own split.
     test_file : str or Path, optional
         A second file to test on, instead of a share of the first.
+    options : ReadOptions
+        Which columns of a file to take, and how it is written, as in `read_table`.
 
     Examples
     --------
@@ -59,26 +64,31 @@ def load(
     if not _is_path(source):
         _ask_for_suffix(source, data_dir)
         _refuse(source, "a named set", target=target, test_file=test_file)
+        _refuse_options(source, "a named set", options)
         return load_dataset(source, data_dir=data_dir, test_size=test_size, seed=seed)
     path = existing_file(source)
     if path.suffix.lower() == ".npz" and "X_train" in npz_names(path):
         _refuse(path.name, "already split", target=target, test_file=test_file)
+        _refuse_options(path.name, "already split", options)
         return read_stored(path.stem, path)
-    table = read_labelled(path, target)
+    table = read_labelled(path, target, options=options)
     names, X, y = table.feature_names, table.X, table.y
     assert y is not None  # read_labelled always gives labels
     if test_file is None:
-        return split(
+        data = split(
             path.name, X, y, test_size=test_size, seed=seed, feature_names=names
         )
-    test = read_labelled(test_file, target, features=names, n_features=X.shape[1])
+        return replace(data, dialect=table.dialect)
+    test = read_labelled(
+        test_file, target, features=names, n_features=X.shape[1], options=options
+    )
     assert test.y is not None
     if not np.isin(np.unique(test.y), y).any():
         raise DataError(
             f"No label of `{Path(test_file).name}` occurs in `{path.name}`: "
             f"{test.y[0].item()!r} against {y[0].item()!r}. Write labels alike in both."
         )
-    return Dataset(path.name, X, y, test.X, test.y, names)
+    return Dataset(path.name, X, y, test.X, test.y, names, dialect=table.dialect)
 
 
 def load_dataset(
@@ -153,6 +163,12 @@ def _refuse(source: str, what: str, **given: object) -> None:
     for name, value in given.items():
         if value is not None:
             raise PlanError(f"`{name}` must be left out: `{source}` is {what}.")
+
+
+def _refuse_options(source: str, what: str, options: ReadOptions) -> None:
+    for one in fields(options):
+        if getattr(options, one.name) != one.default:
+            raise PlanError(f"`{one.name}` must be left out: `{source}` is {what}.")
 
 
 def _builtin(name: str, test_size: float, seed: int) -> Dataset:

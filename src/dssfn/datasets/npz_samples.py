@@ -38,6 +38,8 @@ class NpzSamples:
         Bytes that may be held at once where `X` cannot be read by rows.
     """
 
+    dialect = ""  # there is but one
+
     def __init__(self, path: Path, target: str | None, room: int | None) -> None:
         self.path = path
         self.feature_names: tuple[str, ...] | None = None

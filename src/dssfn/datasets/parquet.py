@@ -1,95 +1,29 @@
-"""Parquet files, some rows at a time, through polars."""
+"""Parquet files, through polars."""
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from dssfn.datasets.checks import Source, changed
-from dssfn.datasets.column_blocks import READ_ERRORS, ColumnBlock
-from dssfn.datasets.columns import checked_names, places
-from dssfn.errors import DataError
-from dssfn.hints import reason
-
-_PARQUET_BYTES = 2**24  # numbers decoded at a time: each block opens the file again
-_MOST_ROWS = 2**16  # of a narrow file, whose labels may be text
-# There is none, it is damaged, or this polars is too old to show it.
-_NO_NOTE = (KeyError, TypeError, ValueError, RecursionError, AttributeError)
+from dssfn.datasets.column_samples import ColumnFile
+from dssfn.datasets.read_options import ReadOptions
+from dssfn.datasets.sliced_file import SlicedFile, SlicedFormat
 
 
-class ParquetFile:
-    """A Parquet file, read by slices: polars skips what lies outside of a slice."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.names = self._read_names()
-        self.index = _index_columns(path, self.names)
-        self.n_rows = 0
-
-    def survey(self, wanted: Sequence[str], room: int | None) -> None:
-        """Read the length, which is at the end of the file; nothing is held."""
-        self.n_rows = self._length()
-
-    def columns(
-        self,
-        wanted: Sequence[str],
-        *,
-        is_last_use: bool = False,
-    ) -> Iterator[ColumnBlock]:
-        """Yield the wanted columns, some rows at a time."""
-        if self._read_names() != self.names:
-            raise changed(self.path.name)
-        chosen = places(self.names, wanted)
-        n_rows = max(1, min(_MOST_ROWS, _PARQUET_BYTES // (8 * len(chosen))))
-        for start in range(0, self._length(), n_rows):
-            rows = self._collect(self._scan().select(pl.nth(*chosen)), start, n_rows)
-            rows.columns = [self.names[place] for place in chosen]
-            yield ColumnBlock(rows, Source(self.path.name, first=start + 1))
-
-    def _scan(self) -> pl.LazyFrame:
-        return pl.scan_parquet(self.path, glob=False, hive_partitioning=False)
-
-    def _collect(
-        self, rows: pl.LazyFrame, start: int = 0, length: int | None = None
-    ) -> pl.DataFrame:
-        try:
-            return rows.slice(start, length).collect()
-        except READ_ERRORS as exc:
-            raise self._damaged(exc) from exc
-
-    def _length(self) -> int:
-        return int(self._collect(self._scan().select(pl.len())).item())
-
-    def _read_names(self) -> list[str]:
-        try:
-            names = self._scan().collect_schema().names()
-        except READ_ERRORS as exc:
-            raise self._damaged(exc) from exc
-        return checked_names(names, self.path)
-
-    def _damaged(self, exc: BaseException) -> DataError:
-        return DataError(
-            f"`{self.path.name}` is damaged or no Parquet file ({reason(exc)}). "
-            "Write it again."
-        )
+def open_columns(path: Path, options: ReadOptions) -> ColumnFile:
+    """Open a Parquet file; its names have been read, nothing else."""
+    return SlicedFile(path, _PARQUET)
 
 
-def _index_columns(path: Path, names: list[str]) -> frozenset[str]:
-    """Return the columns that are the index of a pandas table, which numbers its rows.
+def _scan(path: Path) -> pl.LazyFrame:
+    return pl.scan_parquet(path, glob=False, hive_partitioning=False)
 
-    Pandas says so in a note; an index without a name can be told by what it is called.
-    """
-    try:
-        note = json.loads(pl.read_parquet_metadata(path)["pandas"])
-        noted = {str(one) for one in note["index_columns"]}
-    except (*READ_ERRORS, *_NO_NOTE):
-        noted = set()
-    return frozenset(
-        name
-        for name in names
-        if name in noted or re.fullmatch(r"__index_level_\d+__", name)
-    )
+
+def _pandas_note(path: Path) -> Any:
+    return json.loads(pl.read_parquet_metadata(path)["pandas"])
+
+
+_PARQUET = SlicedFormat("Parquet", _scan, _pandas_note)

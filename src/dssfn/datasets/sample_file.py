@@ -20,6 +20,7 @@ class Block:
     X: Array  # (P, c), in any order in memory
     labels: NDArray[Any] | None  # (c,) as text, bool or int64; None without a target
     source: Source  # names the c samples
+    ids: list[str] | None = None  # (c,) what the file calls them, if it was asked
 
 
 class SampleFile(Protocol):
@@ -30,6 +31,8 @@ class SampleFile(Protocol):
     n_samples: int
     n_features: int
     feature_names: tuple[str, ...] | None
+    dialect: str
+    """How it is written, where a format has several ways; a line for people."""
 
     def labels(self) -> Iterator[NDArray[Any]]:
         """Yield all labels of a file that was opened with a target, some at a time."""

@@ -13,6 +13,7 @@ from dssfn._typing import Array, Label
 from dssfn.config import Plan
 from dssfn.datasets.checks import changed
 from dssfn.datasets.files import open_labelled, open_table
+from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.datasets.sample_file import SampleFile
 from dssfn.datasets.table_samples import TableSamples
 from dssfn.errors import PlanError
@@ -39,8 +40,8 @@ class FileSamples:
     Parameters
     ----------
     path : str or Path
-        A ``.csv``, ``.tsv``, ``.parquet`` or ``.npz`` file, as in `read_table`. Unless
-        its samples are kept, it must not change as long as this object is used.
+        A data file, as in `read_table`. Unless its samples are kept, it must not change
+        as long as this object is used.
     target : str, optional
         The column of labels, or the array of labels in an NPZ file, there by default
         `y`.
@@ -57,6 +58,8 @@ class FileSamples:
         they take at most an eighth of it, at 8 bytes a feature and 8 a label. The
         training plans with the whole budget, so that the two together may exceed it by
         that eighth. By default nothing limits them and they are kept.
+    options : ReadOptions
+        Which columns to take, and how the file is written, as in `read_table`.
 
     Raises
     ------
@@ -83,11 +86,17 @@ class FileSamples:
         features: Sequence[str] | None = None,
         n_features: int | None = None,
         memory: int | None = None,
+        options: ReadOptions = ALL,
     ) -> None:
         room = room_in(memory)
         self._use(
             open_labelled(
-                path, target, features=features, n_features=n_features, room=room
+                path,
+                target,
+                features=features,
+                n_features=n_features,
+                options=options,
+                room=room,
             ),
             classes,
             room,
@@ -123,6 +132,7 @@ class FileSamples:
         plan: Plan,
         *,
         memory: int | None = None,
+        options: ReadOptions = ALL,
     ) -> Self:
         """Return samples with the features and classes that all nodes agreed on."""
         if plan.schema is not None:
@@ -136,12 +146,18 @@ class FileSamples:
             features=plan.feature_names,
             n_features=plan.n_features,
             memory=memory,
+            options=options,
         )
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
         """The columns that are taken, in this order; None for NPZ."""
         return self._file.feature_names
+
+    @property
+    def dialect(self) -> str:
+        """How the file is written; empty for formats that have but one way."""
+        return self._file.dialect
 
     @property
     def n_features(self) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 from dssfn._typing import Label
 from dssfn.datasets.contents import Description, description_of
 from dssfn.datasets.files import open_labelled
+from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.datasets.samples import FileSamples, room_in
 from dssfn.errors import DataError
 from dssfn.schema import Schema
@@ -48,6 +49,7 @@ def open_shards(
     *,
     test: str | Path | None = None,
     memory: int | None = None,
+    options: ReadOptions = ALL,
 ) -> ShardFiles:
     """Open one labelled file per node, to be read in chunks.
 
@@ -57,7 +59,7 @@ def open_shards(
     Parameters
     ----------
     paths : sequence of paths
-        One file per node: CSV, TSV, Parquet or NPZ, as in `read_table`.
+        One file per node, of any format, as in `read_table`.
     target : str, optional
         The column of labels, the same in all files; `y` for NPZ.
     test : str or Path, optional
@@ -65,9 +67,12 @@ def open_shards(
     memory : int, optional
         The budget in bytes of all nodes together, equal for each. What fits of it is
         read only once; see `FileSamples`.
+    options : ReadOptions
+        Which columns to take, and how the files are written, the same for all.
     """
     each = None if memory is None else memory // len(paths)
-    files = [open_labelled(path, target, room=room_in(each)) for path in paths]
+    room = room_in(each)
+    files = [open_labelled(path, target, options=options, room=room) for path in paths]
     found = [description_of(file) for file in files]
     _check_labels(paths, found)
     labels = {label for one in found for label in one.classes}
@@ -90,6 +95,7 @@ def open_shards(
             features=names,
             n_features=n_features,
             memory=each,
+            options=options,
         ),
     )
 

@@ -28,12 +28,22 @@ class TableSamples:
         What its columns mean.
     is_labelled : bool
         Whether the target is read, too.
+    id : str, optional
+        A column that names the samples.
     """
 
-    def __init__(self, file: ColumnFile, schema: Schema, *, is_labelled: bool) -> None:
+    def __init__(
+        self,
+        file: ColumnFile,
+        schema: Schema,
+        *,
+        is_labelled: bool,
+        id: str | None = None,
+    ) -> None:
         names = [column.name for column in schema.used]
-        feature_columns(file.path.name, file.names, None, names)
-        self.path = file.path
+        wanted = names if id is None else [*names, id]
+        feature_columns(file.path.name, file.names, None, wanted)
+        self.path, self.dialect, self._id = file.path, file.dialect, id
         self._file, self._schema = file, schema
         self._encoding = Encoding(schema)
         self.target: str | None = None
@@ -76,7 +86,8 @@ class TableSamples:
         for block in self._file.columns(self._wanted(), is_last_use=True):
             labels = None if self.target is None else self._labels(block)
             values = [column_values(block, one) for one in self._schema.used]
-            yield Block(self._encoding.features(values), labels, block.source)
+            ids = None if self._id is None else block.texts(self._id)
+            yield Block(self._encoding.features(values), labels, block.source, ids)
 
     def not_numbers(self) -> tuple[str, ...]:
         """Return none: the schema says what all columns are."""
@@ -84,7 +95,7 @@ class TableSamples:
 
     def _wanted(self) -> list[str]:
         names = [column.name for column in self._schema.used]
-        return names if self.target is None else [*names, self.target]
+        return [*names, *(one for one in (self.target, self._id) if one is not None)]
 
     def _labels(self, block: ColumnBlock) -> NDArray[Any]:
         from dssfn.datasets.table_values import class_labels, target_numbers

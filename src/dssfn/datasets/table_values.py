@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dssfn._typing import Array
-from dssfn.datasets.column_blocks import ColumnBlock, without_blanks
+from dssfn.datasets.column_blocks import ColumnBlock, as_numbers, without_blanks
 from dssfn.errors import DataError
 from dssfn.hints import listing, shortened
 from dssfn.schema import Column, Target
@@ -87,7 +87,7 @@ def _numbers(block: ColumnBlock, series: pl.Series) -> Array:
     dtype = series.dtype
     if not (dtype.is_numeric() or dtype in (pl.String, pl.Boolean, pl.Null)):
         raise _no_number(block, series, 0)
-    cast = series.cast(pl.Float64, strict=False)
+    cast = as_numbers(series, block.decimal)
     lost = (cast.is_null() & series.is_not_null()) | (
         cast.is_infinite().fill_null(False)
     )

@@ -28,7 +28,7 @@ class NodeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     plan : str
         The plan file, the same on all nodes.
     data : str
-        The data file: CSV, TSV, Parquet or NPZ, read in chunks.
+        The data file: CSV, TSV, Parquet, Feather, XLSX or NPZ, read in chunks.
     target : str, optional
         The column of labels; `y` for NPZ.
     test : str, optional

@@ -77,7 +77,7 @@ _NODE = """\
 name = {name_value}
 plan = "plan.toml"
 
-data = {data}  # the file of this node: CSV, TSV, Parquet or NPZ; it stays here
+data = {data}  # this node's file: CSV, Parquet, Feather, XLSX or NPZ; it stays here
 {target}
 # test = "test.csv"  # samples to test the model on; by default its training samples
 # local_model = false  # train no model on this node's samples alone to compare with

@@ -1,0 +1,53 @@
+"""Numbers as people write them, with points and commas."""
+
+from __future__ import annotations
+
+import re
+
+_FRACTION = r"[+-]?(\d+{mark}\d*|{mark}\d+)([eE][+-]?\d+)?"
+_GROUPS = r"[+-]?[1-9]\d{{0,2}}({mark}\d{{3}})+"
+_OTHER = {".": ",", ",": "."}
+
+
+def has_fraction(text: str, mark: str) -> bool:
+    """Return whether text is a number with one decimal mark.
+
+    >>> has_fraction("-1,5", ","), has_fraction("1.5", ","), has_fraction("15", ",")
+    (True, False, False)
+    """
+    pattern = _FRACTION.format(mark=re.escape(mark))
+    return re.fullmatch(pattern, text, re.ASCII) is not None
+
+
+def has_groups(text: str, mark: str) -> bool:
+    """Return whether text can be a whole number with marks between its thousands.
+
+    >>> has_groups("1,234", ","), has_groups("0,234", ","), has_groups("12,34", ",")
+    (True, False, False)
+    """
+    pattern = _GROUPS.format(mark=re.escape(mark))
+    return re.fullmatch(pattern, text, re.ASCII) is not None
+
+
+def misread_number(text: str, decimal: str) -> str:
+    """Return what to do about text that is a number in another way of writing.
+
+    >>> misread_number("1.234,5", ",")
+    ' Write numbers without marks between thousands.'
+    >>> misread_number("blue", ",")
+    ''
+    """
+    other = _OTHER[decimal]
+    for mark, fraction in ((other, decimal), (decimal, other)):
+        whole, _, rest = text.partition(fraction)
+        if has_groups(whole, mark) and (rest or whole.count(mark) > 1):
+            return " Write numbers without marks between thousands."
+    if has_groups(text, other):
+        return (
+            " If the mark is between thousands, write the number without it; if it is "
+            f"a decimal mark, say so with `--decimal {other}`."
+        )
+    if has_fraction(text, other):
+        where = "" if other == "." else ", and do not separate fields by commas"
+        return f" If it is a number, say so with `--decimal {other}`{where}."
+    return ""
