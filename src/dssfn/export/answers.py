@@ -1,8 +1,4 @@
-"""The last part of a graph: what it answers, with one row for each sample.
-
-A sample that cannot be used gets numbers that are none (NaN), and there is no label for
-it: asking for labels then fails, as `predict` does. Nothing is guessed.
-"""
+"""The last part of a graph: what it answers, with one row for each sample."""
 
 from __future__ import annotations
 
@@ -17,12 +13,12 @@ from dssfn.config import Plan
 from dssfn.ensemble import Ensemble
 from dssfn.errors import InputError
 from dssfn.export.graph import Graph, Tensor
+from dssfn.hints import shortened
 from dssfn.training import Model
 
-# The name of the operator that fails; runtimes show it.
-NO_LABEL = "X_must_hold_finite_numbers_not_too_far_from_the_training_data"
+# The types of labels by their kinds; text is kept as objects.
 KINDS = {"U": np.dtype(object), "b": np.dtype(bool), "f": np.dtype(np.float64)}
-KINDS |= {"i": np.dtype(np.int64), "u": np.dtype(np.uint64)}  # text is kept as objects
+KINDS |= {"i": np.dtype(np.int64)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,39 +40,22 @@ class Answer:
     n_columns: int | None
 
 
-def add_answers(
-    graph: Graph, model: Model, scores: Tensor, usable: Tensor
-) -> list[Answer]:
-    """Add the outputs of a model.
-
-    Parameters
-    ----------
-    graph : Graph
-        The graph.
-    model : Network or Ensemble
-        The model.
-    scores : tensor of shape (Q, J)
-        Its scores.
-    usable : tensor of shape (1, J)
-        Which samples can be used.
-    """
+def add_answers(graph: Graph, model: Model, scores: Tensor) -> list[Answer]:
+    """Add the outputs of a model with these scores (Q, J)."""
     plan, Q = model.plan, model.plan.n_outputs
-    rows = graph.node("Transpose", scores, perm=[1, 0])
-    usable = graph.node("Transpose", usable, perm=[1, 0])
     real = np.dtype(np.float64)
-
-    def answer(values: Tensor, name: str) -> Answer:
-        graph.node("Where", usable, values, np.float64(np.nan), name=name)
-        return Answer(name, real, Q)
-
     if plan.is_regression:
-        return [answer(rows, "prediction")]
+        graph.node("Transpose", scores, perm=[1, 0], name="prediction")
+        return [Answer("prediction", real, Q)]
+    rows = graph.node("Transpose", scores, perm=[1, 0], name="scores")
     labels = class_labels(plan)
-    _add_label(graph, labels, rows, usable)
+    codes = graph.node("ArgMax", rows, axis=1, keepdims=0)  # the first of equal ones
+    graph.node("Gather", labels, codes, axis=0, name="label")
+    _add_probabilities(graph, model, rows, "probabilities")
     return [
         Answer("label", labels.dtype, None),
-        answer(_add_probabilities(graph, model, rows), "probabilities"),
-        answer(rows, "scores"),
+        Answer("probabilities", real, Q),
+        Answer("scores", real, Q),
     ]
 
 
@@ -87,35 +66,26 @@ def class_labels(plan: Plan) -> NDArray[Any]:
     dtype('bool')
     """
     labels = np.array(plan.classes)
-    if labels.dtype.kind not in KINDS:
+    kind = labels.dtype.kind
+    is_same = kind == "U" or labels.tolist() == list(plan.classes)  # not rounded
+    if kind not in KINDS or not is_same:
         raise InputError(
             "`classes` must be text, numbers of 64 bits or true/false to be written "
-            f"as ONNX, got {labels.dtype}. Name them otherwise, as text."
+            f"as ONNX, got {shortened(plan.classes)}. Train with text instead."
         )
-    return labels.astype(KINDS[labels.dtype.kind])
+    return labels.astype(KINDS[kind])
 
 
-def _add_label(
-    graph: Graph, labels: NDArray[Any], rows: Tensor, usable: Tensor
-) -> None:
-    """Add the first class with the largest score."""
-    codes = graph.node("ArgMax", rows, axis=1, keepdims=0)
-    is_usable = graph.node("Squeeze", usable, np.array([1], dtype=np.int64))
-    none = np.int64(len(labels))  # is the code of no class
-    codes = graph.node("Where", is_usable, codes, none)
-    found = graph.node("Gather", labels, codes, axis=0, name=NO_LABEL)
-    graph.node("Identity", found, name="label")
-
-
-def _add_probabilities(graph: Graph, model: Model, rows: Tensor) -> Tensor:
+def _add_probabilities(graph: Graph, model: Model, rows: Tensor, name: str) -> None:
     """Add the class probabilities, which are calibrated if members found a slope."""
     if not isinstance(model, Ensemble) or model.n_members == 1:
-        return _add_nearest_probabilities(graph, rows, model.plan.n_outputs)
+        _add_nearest_probabilities(graph, rows, model.plan.n_outputs, name)
+        return
     steep = graph.node("Mul", rows, np.float64(model.slope))
-    return graph.node("Softmax", steep, axis=1)
+    graph.node("Softmax", steep, axis=1, name=name)
 
 
-def _add_nearest_probabilities(graph: Graph, rows: Tensor, Q: int) -> Tensor:
+def _add_nearest_probabilities(graph: Graph, rows: Tensor, Q: int, name: str) -> None:
     """Add the nearest point of the simplex, softened: see `dssfn.calibration`."""
     highest = graph.node("ReduceMax", rows, axes=[1], keepdims=1)
     centred = graph.node("Sub", rows, highest)
@@ -127,4 +97,4 @@ def _add_nearest_probabilities(graph: Graph, rows: Tensor, Q: int) -> Tensor:
     threshold = graph.node("ReduceMax", excess, axes=[1], keepdims=1)
     nearest = graph.node("Relu", graph.node("Sub", centred, threshold))
     shrunk = graph.node("Mul", np.float64(1.0 - FLOOR), nearest)
-    return graph.node("Add", shrunk, np.float64(FLOOR / Q))
+    graph.node("Add", shrunk, np.float64(FLOOR / Q), name=name)

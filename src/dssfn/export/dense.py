@@ -53,7 +53,7 @@ class Dense:
 
     def _of_length_1(self, V: Tensor, n: int) -> UnitInputs:
         values = self.graph.node("Concat", V, self._row(self.plan.bias), axis=0)
-        lengths = add_lengths(self.graph, values, np.float64)
+        lengths = add_lengths(self.graph, values, n + 1, np.float64)
         return UnitInputs(self.graph.node("Div", values, lengths), n + 1)
 
     def next_inputs(

@@ -16,6 +16,7 @@ from dssfn.exact.fields import (
     windows,
 )
 from dssfn.export.graph import Graph, Tensor
+from dssfn.export.lengths import add_squares
 from dssfn.export.whole_numbers import add_whole
 
 
@@ -48,7 +49,7 @@ def add_field_units(
 def _add_strength(graph: Graph, reference: Tensor) -> Tensor:
     """Add LEVELS over the root mean square of units, zero for empty pictures."""
     whole = graph.cast(graph.node("Round", reference), np.float64)
-    squares = graph.node("ReduceSumSquare", whole, axes=[0], keepdims=1)
+    squares = add_squares(graph, whole, REFERENCE, np.float64)
     root = graph.node("Sqrt", graph.node("Div", squares, np.float64(REFERENCE)))
     found = graph.node("Div", np.float64(LEVELS), root)
     is_seen = graph.node("Greater", root, np.float64(0.0))

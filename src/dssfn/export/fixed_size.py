@@ -157,7 +157,7 @@ class DenseLayers:
         n, width = plan.inputs_of(layer), plan.most_width
         R = random_matrix(plan.seed, layer + 1, width, n, plan.precision)
         units = graph.node("MatMul", R, Y)
-        lengths = add_lengths(graph, units, dtype)
+        lengths = add_lengths(graph, units, width, dtype)
         factors = graph.node("Div", dtype(plan.gain), lengths)
         units = graph.node("Mul", units, factors)
         sides = add_both_sides(graph, scores)

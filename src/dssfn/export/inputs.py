@@ -5,8 +5,6 @@ Whatever raw inputs become numbers by goes here; what follows sees the matrix al
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from dssfn._typing import Array
@@ -15,28 +13,15 @@ from dssfn.export.graph import Graph, Tensor
 from dssfn.network import LARGEST, rounding_noise
 
 INPUT = "X"
+# The name of the operator that fails; runtimes show it.
+REFUSAL = "X_must_hold_finite_numbers_not_too_far_from_the_training_data"
 
 
-class Inputs(NamedTuple):
-    """What the first part gives to the others.
-
-    Parameters
-    ----------
-    values : tensor of shape (P, J)
-        The features, float64; zero where they cannot be used.
-    usable : tensor of shape (1, J)
-        Whether all features of a sample can be used.
-    """
-
-    values: Tensor
-    usable: Tensor
-
-
-def add_inputs(graph: Graph, scale: Array) -> Inputs:
-    """Add what makes columns of samples from X (J, P), and looks at each of them.
+def add_inputs(graph: Graph, scale: Array) -> Tensor:
+    """Add what makes columns of samples (P, J) from the input X (J, P), float64.
 
     A value that a network refuses, since it is none or too far from the training data,
-    makes its sample unusable.
+    is refused here as well: running the graph fails, and nothing is guessed.
 
     Parameters
     ----------
@@ -46,11 +31,13 @@ def add_inputs(graph: Graph, scale: Array) -> Inputs:
         The deviations of the features in the training data.
     """
     fits = graph.node("Less", graph.node("Abs", INPUT), (LARGEST * scale)[None])
-    kept = graph.node("Where", fits, INPUT, np.float64(0.0))
-    values = graph.node("Transpose", kept, perm=[1, 0])
-    counts = graph.node("Transpose", graph.cast(fits, np.float32), perm=[1, 0])
-    least = graph.node("ReduceMin", counts, axes=[0], keepdims=1)
-    return Inputs(values, graph.node("Greater", least, np.float32(0.5)))
+    counts = graph.cast(fits, np.float32)
+    least = graph.node("ReduceMin", counts, axes=[1], keepdims=1)
+    is_wrong = graph.cast(graph.node("Less", least, np.float32(0.5)), np.int64)
+    # There is a zero at place 0, and nothing at place 1: no operator but this one may
+    # refuse what it gets.
+    zero = graph.node("Gather", np.zeros(1), is_wrong, axis=0, name=REFUSAL)
+    return graph.node("Transpose", graph.node("Add", INPUT, zero), perm=[1, 0])
 
 
 def add_scaling(

@@ -59,20 +59,21 @@ def to_onnx(model: Model | Trained) -> bytes:
     >>> import onnxruntime
     >>> session = onnxruntime.InferenceSession(content)
     >>> label, probabilities, scores = session.run(None, {"X": X[:2]})
-    >>> label
-    array([0, 0])
+    >>> label.tolist()
+    [0, 0]
     """
     network = network_of(model)
     onnx = _load_onnx()
     graph = Graph(INPUT)
-    inputs = add_inputs(graph, network.scale)
+    X = add_inputs(graph, network.scale)
     if isinstance(network, Ensemble):
-        scores = add_ensemble(graph, network, inputs.values)
+        scores = add_ensemble(graph, network, X)
     else:
-        scores = add_network(graph, network, inputs.values)
-    answers = add_answers(graph, network, scores, inputs.usable)
+        scores = add_network(graph, network, X)
+    answers = add_answers(graph, network, scores)
     _check_size(graph)
-    made = _model_proto(onnx, graph, network, answers)
+    n = network.plan.n_features
+    made = model_proto(onnx, graph, n, answers, _properties(network))
     content: bytes = made.SerializeToString(deterministic=True)
     return content
 
@@ -98,8 +99,29 @@ def _check_size(graph: Graph) -> None:
         )
 
 
-def _model_proto(onnx: Any, graph: Graph, network: Model, answers: list[Answer]) -> Any:
-    helper, plan = onnx.helper, network.plan
+def model_proto(
+    onnx: Any,
+    graph: Graph,
+    n_features: int,
+    answers: list[Answer],
+    properties: dict[str, str],
+) -> Any:
+    """Return the `onnx.ModelProto` of a graph.
+
+    Parameters
+    ----------
+    onnx : module
+        The package, which is imported when it is needed.
+    graph : Graph
+        The graph, with one input of n_features columns.
+    n_features : int
+        P.
+    answers : list of Answer
+        Its outputs.
+    properties : dict
+        What describes the model, by name.
+    """
+    helper = onnx.helper
 
     def described(name: str, dtype: np.dtype[Any], *sizes: int | None) -> Any:
         shape = [SAMPLES, *(size for size in sizes if size is not None)]
@@ -108,7 +130,7 @@ def _model_proto(onnx: Any, graph: Graph, network: Model, answers: list[Answer])
     made = helper.make_graph(
         [_node_proto(onnx, node) for node in graph.nodes],
         "dssfn",
-        [described(INPUT, np.dtype(np.float64), plan.n_features)],
+        [described(INPUT, np.dtype(np.float64), n_features)],
         [described(one.name, one.dtype, one.n_columns) for one in answers],
         [_tensor(onnx, name, values) for name, values in graph.constants.items()],
     )
@@ -119,7 +141,7 @@ def _model_proto(onnx: Any, graph: Graph, network: Model, answers: list[Answer])
         producer_name="dssfn",
         producer_version=__version__,
     )
-    helper.set_model_props(model, _properties(network))
+    helper.set_model_props(model, properties)
     return model
 
 

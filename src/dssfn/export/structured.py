@@ -15,6 +15,7 @@ import numpy as np
 from dssfn.exact.bounds import FLOAT32, LEVELS, TOP, places
 from dssfn.exact.structured import Signs, hadamard, random_signs, sides
 from dssfn.export.graph import Graph, Tensor
+from dssfn.export.lengths import add_squares
 from dssfn.export.whole_numbers import add_whole
 
 
@@ -99,8 +100,9 @@ def _add_transforms(graph: Graph, Y: Tensor, D_: Signs, dtype: type[Any]) -> Ten
 def _add_factors(graph: Graph, inputs: UnitInputs, N: int) -> Tensor:
     """Add what units are multiplied by, (1, J), float32."""
     is_small = inputs.n_values * inputs.most**2 < FLOAT32  # squares are exact
-    y = graph.cast(inputs.values, np.float32 if is_small else np.float64)
-    of_values = graph.node("ReduceSumSquare", y, axes=[0], keepdims=1)
+    dtype = np.float32 if is_small else np.float64
+    y = graph.cast(inputs.values, dtype)
+    of_values = add_squares(graph, y, inputs.n_values, dtype)
     constant = np.float64(sum(value**2 for value in inputs.constants))
     squares = graph.node("Add", graph.cast(of_values, np.float64), constant)
     # A whole number below one is zero; a column of zeros has no units, by any factor.
