@@ -11,6 +11,7 @@ a graph as a file.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -107,8 +108,10 @@ class Graph:
 
     def constant(self, values: NDArray[Any]) -> Tensor:
         """Return a constant; equal ones are kept once."""
-        content = repr(values.tolist()) if values.dtype == object else values.tobytes()
-        key = ("constant", values.dtype.str, values.shape, content)
+        is_text = values.dtype == object
+        content = repr(values.tolist()).encode() if is_text else values.tobytes()
+        digest = hashlib.sha256(content).digest()
+        key = ("constant", values.dtype.str, values.shape, digest)
         if key not in self._names:
             self._names[key] = f"constant_{len(self.constants) + 1}"
             self.constants[self._names[key]] = values

@@ -21,7 +21,7 @@ from dssfn.training import Model
 
 OPSET, IR_VERSION = 17, 8  # of 2022, which all runtimes of today know
 SAMPLES = "N"  # the size that is open
-MOST_BYTES = 2**31 - 2**20  # of constants: the format ends at 2 GiB
+MOST_BYTES = 2**31 - 2**26  # of constants; with operators, the format ends at 2 GiB
 
 
 def to_onnx(model: Model | Trained) -> bytes:
@@ -55,7 +55,7 @@ def to_onnx(model: Model | Trained) -> bytes:
     >>> from sklearn.datasets import load_iris
     >>> from dssfn import SSFNClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> content = to_onnx(SSFNClassifier(random_state=0).fit(X, y))
+    >>> content = to_onnx(SSFNClassifier(n_layers=2, width=20).fit(X, y))
     >>> import onnxruntime
     >>> session = onnxruntime.InferenceSession(content)
     >>> label, probabilities, scores = session.run(None, {"X": X[:2]})
@@ -170,7 +170,7 @@ def _node_proto(onnx: Any, node: Node) -> Any:
 
 def _tensor(onnx: Any, name: str, values: NDArray[Any]) -> Any:
     if values.dtype != object:
-        return onnx.numpy_helper.from_array(np.ascontiguousarray(values), name)
+        return onnx.numpy_helper.from_array(np.asarray(values, order="C"), name)
     texts = [one.encode() for one in values.tolist()]
     return onnx.helper.make_tensor(name, onnx.TensorProto.STRING, values.shape, texts)
 
