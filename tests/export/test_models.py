@@ -115,6 +115,20 @@ def test_any_ensemble_answers_the_same(seed, P, K, widths, units, kind):
     assert_same_answers(model, X, rtol=100 * rtol)
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        ensemble(P=300, widths=(100, 50)),
+        ensemble(P=784, widths=(150, 100), image_shape=(28, 28)),
+        network(P=1100, width=3000),
+    ],
+    ids=["many features", "pictures", "wide"],
+)
+def test_sums_that_need_double_precision_are_exact(model):
+    X = np.random.default_rng(0).normal(size=(40, model.plan.n_features))
+    assert_same_answers(model, X)
+
+
 def test_samples_at_the_very_centre_answer_the_same():
     X, _, y, _ = samples("iris")
     for units, rtol in UNITS:

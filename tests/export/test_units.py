@@ -22,7 +22,7 @@ KEY = (7, 1, 2)
 def run(add, rows, width):
     """Run what is added to a graph, for inputs in rows."""
     graph = Graph("X")
-    columns = graph.node("Transpose", "X", perm=[1, 0])
+    columns = graph.node("Einsum", "X", equation="ij->ji")
     graph.node("Transpose", add(graph, columns), perm=[1, 0], name="units")
     answer = Answer("units", np.dtype(np.float32), width)
     proto = model_proto(onnx, graph, rows.shape[1], [answer], {})

@@ -85,9 +85,12 @@ class Graph:
         return self._node(operator, inputs, name, 1, attributes)
 
     def sorted(self, rows: Tensor, n: int) -> Tensor:
-        """Return the n numbers of every row, the largest first."""
+        """Return the n numbers of every row, float64, the largest first."""
+        # One row more: onnxruntime 1.20 breaks down when it sorts none.
+        more = self.node("Concat", rows, np.zeros((1, n)), axis=0)
         count = np.array([n], dtype=np.int64)
-        return self._node("TopK", (rows, count), "", 2, {"axis": 1})
+        found = self._node("TopK", (more, count), "", 2, {"axis": 1})
+        return self.rows(found, 0, -1)
 
     def _node(
         self,
@@ -134,10 +137,11 @@ class Graph:
         ends = (np.array([one], dtype=np.int64) for one in (start, stop, axis))
         return self.node("Slice", tensor, *ends)
 
-    def reshaped(self, tensor: Tensor, *sizes: int) -> Tensor:
-        """Return a tensor of these sizes, and one column for each sample."""
+    def reshaped(self, tensor: Tensor, *sizes: int, columns: int = 1) -> Tensor:
+        """Return a tensor of these sizes, and so many columns for each sample."""
         # No samples are no reason to keep the size that was there.
-        return self.node("Reshape", tensor, self._shape(*sizes), allowzero=1)
+        shape = self._shape(*sizes, columns=columns)
+        return self.node("Reshape", tensor, shape, allowzero=1)
 
     def same_for_all(self, values: Numbers) -> Tensor:
         """Return values (.., n, 1) with one column for each sample."""
@@ -148,16 +152,21 @@ class Graph:
             self._names[key] = self.node("Expand", column, shape)
         return self._names[key]
 
-    def _shape(self, *sizes: int) -> Tensor:
-        """Return these sizes, and the number of samples."""
-        key = ("shape", sizes)
+    def _shape(self, *sizes: int, columns: int = 1) -> Tensor:
+        """Return these sizes, and the number of samples times that of columns."""
+        key = ("shape", sizes, columns)
         if key not in self._names:
-            count = self._count()
             known = np.array(sizes, dtype=np.int64)
+            count = self._count(columns)
             self._names[key] = self.node("Concat", known, count, axis=0)
         return self._names[key]
 
-    def _count(self) -> Tensor:
-        if ("count",) not in self._names:
-            self._names["count",] = self.node("Shape", self._samples, start=0, end=1)
-        return self._names["count",]
+    def _count(self, columns: int) -> Tensor:
+        key = ("count", columns)
+        if key not in self._names:
+            if columns == 1:
+                count = self.node("Shape", self._samples, start=0, end=1)
+            else:
+                count = self.node("Mul", self._count(1), np.int64(columns))
+            self._names[key] = count
+        return self._names[key]

@@ -37,7 +37,10 @@ def add_inputs(graph: Graph, scale: Array) -> Tensor:
     # There is a zero at place 0, and nothing at place 1: no operator but this one may
     # refuse what it gets.
     zero = graph.node("Gather", np.zeros(1), is_wrong, axis=0, name=REFUSAL)
-    return graph.node("Transpose", graph.node("Add", INPUT, zero), perm=[1, 0])
+    kept = graph.node("Add", INPUT, zero)
+    # Einsum, since onnxruntime 1.20 would move a Transpose on until it meets a product
+    # of matrices, and make of both an operator that it does not have in float64.
+    return graph.node("Einsum", kept, equation="ij->ji")
 
 
 def add_scaling(

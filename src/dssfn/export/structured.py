@@ -85,16 +85,20 @@ def _add_signed(graph: Graph, inputs: UnitInputs, D: Signs, dtype: type[Any]) ->
 
 
 def _add_transforms(graph: Graph, Y: Tensor, D_: Signs, dtype: type[Any]) -> Tensor:
-    """Add H D' H Y, (blocks, a, b, J), where H is a product of two small matrices."""
+    """Add H D' H Y, (blocks, a, b, J).
+
+    H of N = a b places is H_a times H_b on arrays of shape (a, b), in either order; the
+    one takes b J columns at once, the other J.
+    """
     n_blocks, N = D_.shape
     a, b = sides(N)
     H_a, H_b = graph.small(hadamard(a), dtype), graph.small(hadamard(b), dtype)
-    turned = D_.reshape(n_blocks, a, b, 1).transpose(0, 2, 1, 3)
     Y = graph.node("MatMul", H_b, graph.reshaped(Y, n_blocks, a, b))
-    Y = graph.node("MatMul", H_a, graph.node("Transpose", Y, perm=[0, 2, 1, 3]))
-    Y = graph.node("Mul", Y, graph.small(np.ascontiguousarray(turned), dtype))
-    Y = graph.node("MatMul", H_a, Y)
-    return graph.node("MatMul", H_b, graph.node("Transpose", Y, perm=[0, 2, 1, 3]))
+    Y = graph.node("MatMul", H_a, graph.reshaped(Y, n_blocks, a, columns=b))
+    Y = graph.reshaped(Y, n_blocks, N)
+    Y = graph.node("Mul", Y, graph.small(D_[:, :, None], dtype))
+    Y = graph.node("MatMul", H_a, graph.reshaped(Y, n_blocks, a, columns=b))
+    return graph.node("MatMul", H_b, graph.reshaped(Y, n_blocks, a, b))
 
 
 def _add_factors(graph: Graph, inputs: UnitInputs, N: int) -> Tensor:
