@@ -76,6 +76,13 @@ def test_the_name_of_the_file_is_checked_first(model, tmp_path):
     assert "existing folder" in wrong("export", model, tmp_path / "folder.onnx")
 
 
+def test_the_model_itself_is_never_replaced(model):
+    odd = model.rename(model.with_suffix(".onnx"))
+    before = odd.read_bytes()
+    assert "`out` must not be the model itself" in wrong("export", odd, odd)
+    assert odd.read_bytes() == before
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 def test_a_folder_that_cannot_be_written_to_is_told(model):
     said = wrong("export", model, "/proc/model.onnx")

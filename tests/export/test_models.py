@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,6 +17,7 @@ from tests.support.networks import ensemble, network
 from tests.support.onnx_runs import assert_same_answers
 from tests.support.trainings import DATA
 
+SUPPORT = Path(__file__).parents[1] / "support"
 BITS = 0.0
 REAL_NUMBERS = 1e-12  # sums of real numbers depend on their order
 SINGLE = 1e-5  # and more so in single precision
@@ -142,7 +145,7 @@ def test_samples_at_the_very_centre_answer_the_same():
 def test_old_model_files_can_be_exported():
     rng = np.random.default_rng(0)
     for version in (1, 2):
-        old = load_network(f"tests/support/version_{version}.safetensors")
+        old = load_network(SUPPORT / f"version_{version}.safetensors")
         X = rng.normal(size=(30, old.plan.n_features))
         assert_same_answers(old, X, rtol=REAL_NUMBERS)
 

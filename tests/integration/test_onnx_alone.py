@@ -44,18 +44,17 @@ def python(tmp_path_factory):
     return interpreter
 
 
-@pytest.mark.parametrize(
-    ("load", "model"),
-    [
-        (load_wine, SSFNClassifier(random_state=0)),
-        (load_breast_cancer, DSSFNClassifier(n_nodes=3, random_state=0)),
-        (load_breast_cancer, SSFNClassifier(units="dense", random_state=0)),
-        (load_digits, SSFNClassifier(image_shape=(8, 8), random_state=0)),
-        (load_digits, SSFNClassifier(n_layers=4, width=100, random_state=0)),
-        (load_diabetes, SSFNRegressor(random_state=0)),
-    ],
-    ids=str,
-)
+CASES = {
+    "ensemble": (load_wine, SSFNClassifier(random_state=0)),
+    "nodes": (load_breast_cancer, DSSFNClassifier(n_nodes=3, random_state=0)),
+    "dense": (load_breast_cancer, SSFNClassifier(units="dense", random_state=0)),
+    "pictures": (load_digits, SSFNClassifier(image_shape=(8, 8), random_state=0)),
+    "fixed": (load_digits, SSFNClassifier(n_layers=4, width=100, random_state=0)),
+    "regression": (load_diabetes, SSFNRegressor(random_state=0)),
+}
+
+
+@pytest.mark.parametrize(("load", "model"), CASES.values(), ids=CASES)
 def test_onnxruntime_alone_gives_the_same_answers(load, model, python, tmp_path):
     X, y = load(return_X_y=True)
     X, X_test, y, _ = train_test_split(X, y, random_state=0)

@@ -9,7 +9,7 @@ import typer
 
 from dssfn._atomic import write_atomically
 from dssfn.cli.display import show_pairs
-from dssfn.cli.model import ModelArgument
+from dssfn.cli.model import ModelArgument, is_same_file
 from dssfn.cli.options import Json
 from dssfn.cli.outcome import print_json
 from dssfn.errors import InputError
@@ -38,7 +38,7 @@ def export(
 
     It needs the extra `onnx`.
     """
-    _check_out(out)
+    _check_out(out, model)
     network = load_network(model)
     content = to_onnx(network)
     try:
@@ -61,7 +61,7 @@ def export(
     )
 
 
-def _check_out(out: Path) -> None:
+def _check_out(out: Path, model: Path) -> None:
     if out.suffix.lower() != SUFFIX:
         raise InputError(
             f"`out` must have a name that ends in {SUFFIX}, got `{out}`. The model "
@@ -69,6 +69,10 @@ def _check_out(out: Path) -> None:
         )
     if out.is_dir() or not out.parent.is_dir():
         raise InputError(f"`out` must be a file in an existing folder, got `{out}`.")
+    if is_same_file(out, model):
+        raise InputError(
+            f"`out` must not be the model itself, got `{out}`. Name another file."
+        )
 
 
 def _outputs(network: Model) -> str:

@@ -34,3 +34,8 @@ def wanted_columns(network: Model) -> dict[str, Any]:
     """Return what a file must hold for a network, as `read_table` takes it."""
     plan = network.plan
     return {"features": plan.feature_names, "n_features": plan.n_features}
+
+
+def is_same_file(one: Path, other: Path) -> bool:
+    """Return whether two paths lead to one file, which must not be replaced."""
+    return one.exists() and other.exists() and one.samefile(other)
