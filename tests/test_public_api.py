@@ -9,7 +9,7 @@ PUBLIC = """
 DSSFNClassifier DSSFNRegressor DataError DssfnError InputError LayerRecord
 ModelFileError Network NumericalError OverfitWarning Plan PlanError SSFNClassifier
 SSFNRegressor Shard Simulation Topology TopologyError Traffic __version__
-build_topology load_network save_network simulate train_node
+build_topology load_network save_network simulate to_onnx train_node
 """
 
 
@@ -19,7 +19,7 @@ def test_the_public_names_are_these():
 
 
 def test_importing_the_package_does_not_pull_in_what_only_commands_need():
-    heavy = "{'polars', 'typer', 'rich', 'matplotlib', 'sklearn'}"
+    heavy = "{'polars', 'typer', 'rich', 'matplotlib', 'sklearn', 'onnx'}"
     code = f"import sys, dssfn; print(sorted({heavy} & set(sys.modules)))"
     shown = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         SSFNClassifier,
         SSFNRegressor,
     )
+    from dssfn.export import to_onnx
     from dssfn.hosting import Simulation, Traffic
     from dssfn.modelfile import load_network, save_network
     from dssfn.network import Network
@@ -57,6 +58,7 @@ __all__ = [
     "load_network",
     "save_network",
     "simulate",
+    "to_onnx",
     "train_node",
 ]
 
@@ -67,6 +69,7 @@ _HOMES = {
     "errors": "DataError DssfnError InputError ModelFileError NumericalError "
     "OverfitWarning PlanError TopologyError",
     "estimators": "DSSFNClassifier DSSFNRegressor SSFNClassifier SSFNRegressor",
+    "export": "to_onnx",
     "hosting": "Simulation Traffic",
     "modelfile": "load_network save_network",
     "network": "Network",

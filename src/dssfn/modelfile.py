@@ -77,18 +77,23 @@ def save_network(
     The file is written whole or not at all. A private file can be read by its owner
     alone.
     """
-    network = _network_of(network)
-    plan, tensors = network.plan, _tensors(network)
+    network = network_of(network)
+    tensors = _tensors(network)
     contiguous = {name: np.ascontiguousarray(A) for name, A in tensors.items()}
     header = _Header(
         version=VERSION,
-        plan=plan,
-        random=random_digest(plan),
-        content=_digest(VERSION, plan, contiguous),
+        plan=network.plan,
+        random=random_digest(network.plan),
+        content=content_digest(network),
     )
     metadata = {KEY: msgspec.json.encode(header).decode()}
     content = encode_tensors(contiguous, metadata)
     write_atomically(Path(path), content, private=private)
+
+
+def content_digest(network: Model) -> str:
+    """Return the digest of plan and learned numbers that a model file holds."""
+    return _digest(VERSION, network.plan, _tensors(network))
 
 
 def _tensors(network: Model) -> dict[str, Array]:
@@ -110,7 +115,8 @@ def _tensors(network: Model) -> dict[str, Array]:
     return tensors
 
 
-def _network_of(given: object) -> Model:
+def network_of(given: object) -> Model:
+    """Return a network, or that of a fitted estimator."""
     found = getattr(given, "network_", given)
     if isinstance(found, Network | Ensemble):
         return found

@@ -129,9 +129,14 @@ def standardise(X: Array, shift: Array, scale: Array) -> Array:
     value, which is NaN, becomes the mean as well.
     """
     Y: Array = (X - shift[:, None]) / scale[:, None]
-    noise = SUMMATION_ERROR * (1 + np.abs(shift) / scale)
-    Y[~(np.abs(Y) > noise[:, None])] = 0.0
+    Y[~(np.abs(Y) > rounding_noise(shift, scale)[:, None])] = 0.0
     return Y
+
+
+def rounding_noise(shift: Array, scale: Array) -> Array:
+    """Return up to where standardised values (P,) may be nothing but rounding."""
+    noise: Array = SUMMATION_ERROR * (1 + np.abs(shift) / scale)
+    return noise
 
 
 def scaled_inputs(plan: Plan, X: Array, shift: Array, scale: Array) -> Array:

@@ -14,7 +14,8 @@ from dssfn.cli.usage import by_option
 from tests.support.commands import dssfn
 
 HEAVY = {
-    "grpc", "joblib", "matplotlib", "networkx", "numpy", "polars", "scipy", "sklearn",
+    "grpc", "joblib", "matplotlib", "networkx", "numpy", "onnx", "polars", "scipy",
+    "sklearn",
 }  # fmt: skip
 
 

@@ -99,6 +99,13 @@ add_command(
 )
 add_command(
     app,
+    "export",
+    "dssfn.cli.export:export",
+    "Write a model as ONNX, which runs without dssfn.",
+    "dssfn export dssfn-demo/model.safetensors model.onnx",
+)
+add_command(
+    app,
     "reproduce",
     "dssfn.cli.reproduce:reproduce",
     "Repeat an experiment of the paper, with our solvers beside the paper's.",

@@ -60,3 +60,8 @@ def read_classes(
 
 def _wanted_columns(plan: Plan) -> dict[str, Any]:
     return {"features": plan.feature_names, "n_features": plan.n_features}
+
+
+def is_same_file(one: Path, other: Path) -> bool:
+    """Return whether two paths lead to one file, which must not be replaced."""
+    return one.exists() and other.exists() and one.samefile(other)

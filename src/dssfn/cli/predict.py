@@ -17,7 +17,13 @@ from dssfn._atomic import write_atomically
 from dssfn._plain_text import printable
 from dssfn._typing import Array
 from dssfn.cli.console import say_dialect
-from dssfn.cli.model import DataArgument, ModelArgument, read_model, read_samples
+from dssfn.cli.model import (
+    DataArgument,
+    ModelArgument,
+    is_same_file,
+    read_model,
+    read_samples,
+)
 from dssfn.cli.options import (
     Columns,
     Decimal,
@@ -70,7 +76,7 @@ def predict(
     """
     if out is not None and (out.is_dir() or not out.parent.is_dir()):
         raise InputError(f"`--out` must be a file in an existing folder, got `{out}`.")
-    if out is not None and any(_is_same(out, one) for one in (model, data)):
+    if out is not None and any(is_same_file(out, one) for one in (model, data)):
         raise InputError(
             f"`--out` must not be the model or the data themselves, got `{out}`. Name "
             "another file."
@@ -146,10 +152,6 @@ def _member_scores(network: Model, X: Any) -> Array:
     if isinstance(network, Ensemble):
         return network.member_scores(X.T)
     return network.scores(X.T)[None]
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    return one.exists() and other.exists() and one.samefile(other)
 
 
 # How a cell begins that a spreadsheet runs as a formula, after OWASP's list; the last

@@ -39,6 +39,12 @@ def unit_inputs(
     """
     seen: Array = V * factors[:, None]
     if plan.image_shape is not None:
-        mean = math.fsum(shift) / len(shift)
-        seen += ((shift - mean) * (factors / scale))[:, None]
+        seen += pixel_offsets(shift, scale, factors)[:, None]
     return seen
+
+
+def pixel_offsets(shift: Array, scale: Array, factors: Array) -> Array:
+    """Return what turns pixels from their own means into those from a common mean."""
+    mean = math.fsum(shift) / len(shift)
+    offsets: Array = (shift - mean) * (factors / scale)
+    return offsets

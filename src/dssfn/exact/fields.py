@@ -50,16 +50,15 @@ def field_units(
         Which units.
     """
     fields, lengths = random_fields(shape, key, max(width, REFERENCE))
-    most = TOP * WINDOWS**2 * float(np.abs(fields).sum(axis=1).max())
-    fields = fields.astype(np.float32 if most < FLOAT32 else np.float64)
+    weights = exact_fields(fields)
     factors = (1.0 / lengths).astype(np.float32)[:, None]
     units: Bytes = np.empty((width - first, y.shape[1]), dtype=np.uint8)
     for start in range(0, y.shape[1], COLUMNS):
         columns = slice(start, start + COLUMNS)
-        part = y[:, columns].astype(fields.dtype, copy=False)
-        reference = _seen(fields[:REFERENCE], part, shape).astype(np.float32)
+        part = y[:, columns].astype(weights.dtype, copy=False)
+        reference = _seen(weights[:REFERENCE], part, shape).astype(np.float32)
         strength = _strength(reference * factors[:REFERENCE])
-        Z = _seen(fields[first:width], part, shape).astype(np.float32, copy=False)
+        Z = _seen(weights[first:width], part, shape).astype(np.float32, copy=False)
         Z *= factors[first:width]
         Z *= strength
         np.rint(Z, out=Z)
@@ -68,18 +67,20 @@ def field_units(
     return units
 
 
+def exact_fields(fields: NDArray[np.int8]) -> Whole:
+    """Return fields in the precision in which what they see of a picture is exact."""
+    most = TOP * WINDOWS**2 * float(np.abs(fields).sum(axis=1).max())
+    return fields.astype(np.float32 if most < FLOAT32 else np.float64)
+
+
 def _seen(fields: Whole, y: Whole, shape: tuple[int, ...]) -> Whole:
     """Return the sums of what fields see through all windows."""
-    height, width, _ = _sides(shape)
-    rows, columns, step = _window(shape)
-    pictures = y.reshape(height, width, -1, y.shape[1])
+    pictures = y.reshape(*picture_sides(shape), y.shape[1])
     total = np.zeros((len(fields), y.shape[1]), dtype=fields.dtype)
-    for top in range(0, height - rows + 1, step):
-        for left in range(0, width - columns + 1, step):
-            window = pictures[top : top + rows, left : left + columns]
-            seen = fields @ window.reshape(fields.shape[1], -1)
-            np.maximum(seen, 0.0, out=seen)
-            total += seen
+    for window in windows(shape):
+        seen = fields @ pictures[window].reshape(fields.shape[1], -1)
+        np.maximum(seen, 0.0, out=seen)
+        total += seen
     return total
 
 
@@ -92,14 +93,30 @@ def _strength(reference: NDArray[np.float32]) -> NDArray[np.float32]:
     return found.astype(np.float32)
 
 
-def _sides(shape: tuple[int, ...]) -> tuple[int, int, int]:
+def windows(shape: tuple[int, ...]) -> list[tuple[slice, slice]]:
+    """Return the rows and columns of pixels of every window.
+
+    >>> windows((3, 3))
+    [(slice(0, 3, None), slice(0, 3, None))]
+    """
+    height, width, _ = picture_sides(shape)
+    rows, columns, step = _window(shape)
+    return [
+        (slice(top, top + rows), slice(left, left + columns))
+        for top in range(0, height - rows + 1, step)
+        for left in range(0, width - columns + 1, step)
+    ]
+
+
+def picture_sides(shape: tuple[int, ...]) -> tuple[int, int, int]:
+    """Return height, width and channels of a picture."""
     height, width, *channels = shape
     return height, width, channels[0] if channels else 1
 
 
 def _window(shape: tuple[int, ...]) -> tuple[int, int, int]:
     """Return the sides of a window, and by how much one is shifted from the last."""
-    height, width, _ = _sides(shape)
+    height, width, _ = picture_sides(shape)
     step = max(1, min(height, width) // 12)
     moved = (WINDOWS - 1) * step
     if min(height, width) < moved + CELLS:  # there is but one window
@@ -121,7 +138,7 @@ def random_fields(
         Their lengths; one for a field that sees nothing.
     """
     rows, columns, _ = _window(shape)
-    channels = _sides(shape)[2]
+    channels = picture_sides(shape)[2]
     side = min(shape[:2])
     seed, layer, member = key
     stream = np.random.Philox(

@@ -68,9 +68,8 @@ def scores_of(O: Array, W: Array, U: Bytes) -> Array:
     """
     check_blas()
     n_wide = len(W)
-    wide = O[:, :n_wide]
-    high = on_grid(wide, min(digit_bits(n_wide), MOST_BITS))
-    scores: Array = (high @ W + (wide - high) @ W) / STEPS
+    high, low = wide_parts(O[:, :n_wide])
+    scores: Array = (high @ W + low @ W) / STEPS
     if len(U):
         unit, digits = _digits(O[:, n_wide:])
         sums = np.zeros((len(digits) * len(O), U.shape[1]))
@@ -82,6 +81,12 @@ def scores_of(O: Array, W: Array, U: Bytes) -> Array:
         total = np.tensordot(powers, sums.reshape(len(digits), *scores.shape), axes=1)
         scores += total * (unit / LEVELS)
     return scores
+
+
+def wide_parts(wide: Array) -> tuple[Array, Array]:
+    """Return two matrices of this sum, whose products with wide numbers are exact."""
+    high = on_grid(wide, min(digit_bits(wide.shape[1]), MOST_BITS))
+    return high, wide - high
 
 
 def _digits(O: Array) -> tuple[float, list[NDArray[np.float32]]]:

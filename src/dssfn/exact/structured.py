@@ -112,7 +112,7 @@ def _transformed(y: Whole, signs: tuple[Signs, Signs], room: list[Whole]) -> Who
 def _apply_hadamard(Y: Whole, scratch: Whole) -> None:
     """Make Y the product H Y, in place."""
     N, c = Y.shape
-    a, b = _sides(N)
+    a, b = sides(N)
     H_a, H_b = hadamard(a).astype(Y.dtype), hadamard(b).astype(Y.dtype)
     whole, half = Y.reshape(a, b, c), scratch.reshape(a, b, c)
     np.matmul(H_b, whole, out=half)
@@ -120,7 +120,7 @@ def _apply_hadamard(Y: Whole, scratch: Whole) -> None:
     np.matmul(H_a, half.transpose(1, 0, 2), out=whole.transpose(1, 0, 2))
 
 
-def _sides(N: int) -> tuple[int, int]:
+def sides(N: int) -> tuple[int, int]:
     """Return two powers of two whose product is N, as near to each other as can be."""
     a = 1 << ((N.bit_length() - 1) // 2)
     return a, N // a
