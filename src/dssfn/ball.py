@@ -141,7 +141,7 @@ def find_multiplier(
         found = _climb(G, C, radius, least, factor or factored(G), GUESS)
         if found is not None:
             lam = found.lam if found.is_inside else _jump(G, C, found.blocks, radius)
-            return max(lam, least), 1 / found.slope
+            return max(lam, least), 1 / max(found.slope, 1.0)
     s, U = np.linalg.eigh(G)
     s = np.maximum(s, 0.0)
     c: Array = np.linalg.norm(C @ U, axis=0)

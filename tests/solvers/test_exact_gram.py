@@ -56,3 +56,10 @@ def test_no_bit_depends_on_the_guess(share, error, monkeypatch):
 
     monkeypatch.setattr(exact_gram, "find_multiplier", guess)
     assert exact_gram._in_ball(G, C, radius).tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("n", [40, 150])
+def test_where_there_is_nothing_to_learn_the_output_is_zero(n):
+    G, C = layer(n, 5)
+    assert not exact_gram._in_ball(G, 0 * C, 1.0).any()
+    assert not exact_gram._in_ball(0 * G, 0 * C, 1.0).any()
