@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import numpy as np
+from onnxruntime import InferenceSession
 from sklearn.neural_network import MLPClassifier
 
 from benchmarks.claim import Claim, at_least, at_most
 from dssfn import SSFNClassifier
 from dssfn.config import Plan
 from dssfn.datasets import load, partition
+from dssfn.export import to_onnx
 from dssfn.features import Features
 from dssfn.network import DenseUnits, next_features, random_matrix
 from dssfn.shard import Shard, divide, one_hot
@@ -117,7 +119,7 @@ def against_mlp() -> Iterator[Claim]:
 
 
 def prediction() -> Iterator[Claim]:
-    """A million predictions with integer units, over those with dense ones."""
+    """A million predictions, over those with dense units, and by onnxruntime."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(2000, 30)), rng.integers(3, size=2000)
     many = rng.normal(size=(10**6, 30))
@@ -127,8 +129,18 @@ def prediction() -> Iterator[Claim]:
         model = SSFNClassifier(**size, units=units, random_state=0).fit(X, y)
         model.predict(many[:5000])
         spent[units] = _timed(lambda model=model: model.predict(many))
-    what = "1e6 rows of 30 columns: time of predictions over that of dense units"
-    yield at_most(what, spent["integer"] / spent["dense"], 1, f"{COMMAND} prediction")
+        if units == "integer":
+            exported = InferenceSession(to_onnx(model))
+            batches = np.array_split(many, len(many) // 2048)
+            spent["onnx"] = _timed(
+                lambda batches=batches, exported=exported: [
+                    exported.run(["label"], {"X": batch}) for batch in batches
+                ]
+            )
+    for over, wanted in (("dense units", 1), ("onnxruntime", 2)):
+        what = f"1e6 rows of 30 columns: time of predictions over that of {over}"
+        ratio = spent["integer"] / spent["dense" if wanted == 1 else "onnx"]
+        yield at_most(what, ratio, wanted, f"{COMMAND} prediction")
 
 
 def _timed(work: Callable[[], object]) -> float:

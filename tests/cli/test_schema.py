@@ -126,3 +126,48 @@ def test_a_schema_without_a_target_makes_no_federation(table, tmp_path):
         "federation", "init", tmp_path / "f", "--nodes", "a,b", "--schema", out
     )
     assert "must have a target" in said
+
+
+def divided(table, folder, owner):
+    """The table as a file for each node; `owner` gives the node of a row."""
+    head, *rows = table.read_text().splitlines()
+    files = {}
+    for k, row in enumerate(rows):
+        files.setdefault(owner(k), [head]).append(row)
+    paths = []
+    for node, lines in sorted(files.items()):
+        paths.append(folder / f"node{node}.csv")
+        paths[-1].write_text("\n".join(lines) + "\n")
+    return paths
+
+
+def test_tables_give_one_model_however_they_are_divided(table, tmp_path):
+    schema = tmp_path / "schema.toml"
+    dssfn("schema", table, "--target", "outcome", "--out", schema)
+    models = set()
+    for number, owner in enumerate((lambda k: 0, lambda k: k % 2, lambda k: k > 25)):
+        folder = tmp_path / f"part{number}"
+        folder.mkdir()
+        shards = [
+            one for path in divided(table, folder, owner) for one in ("--shard", path)
+        ]
+        size = ("--members", 2, "--layers", 1, "--width", 9)
+        out = ("--out", folder / "out", "--quiet", "--topology", "path")
+        result = dssfn("simulate", "--schema", schema, *shards, *size, *out)
+        assert result.exit_code == 0, result.output
+        models.add((folder / "out" / "model.safetensors").read_bytes())
+    assert len(models) == 1
+    model = folder / "out" / "model.safetensors"
+    shown = dssfn("predict", model, table, "--id", "id", "--json")
+    assert json.loads(shown.stdout)["id"][7] == "p7"
+    assert "columns" in dssfn("info", model).stdout
+    assert dssfn("evaluate", model, table).exit_code == 0
+
+
+def test_a_schema_is_for_files_of_nodes(table, tmp_path):
+    schema = tmp_path / "schema.toml"
+    dssfn("schema", table, "--target", "outcome", "--out", schema)
+    said = wrong("simulate", "--data", table, "--schema", schema)
+    assert "files given by `--shard`" in said
+    said = wrong("simulate", "--shard", table, "--schema", schema, "--drop", "age")
+    assert "the schema says which columns are features" in said

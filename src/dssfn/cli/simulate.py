@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from dssfn.cli.console import say_dialect
 from dssfn.cli.graphs import Degree, GraphName, Nodes, read_topology
@@ -47,8 +47,9 @@ from dssfn.cli.options import (
     training_settings,
 )
 from dssfn.cli.presentation import Presentation
+from dssfn.cli.sample import schema_settings
 from dssfn.config import PRECISIONS, bytes_of
-from dssfn.datasets import KNOWN_NAMES, PARTITIONS, open_shards
+from dssfn.datasets import KNOWN_NAMES, PARTITIONS, open_shards, open_tables
 from dssfn.errors import PlanError
 from dssfn.presets import paper_mu
 from dssfn.registry import AVERAGING
@@ -62,6 +63,10 @@ def simulate(
     shard: Annotated[
         list[Path] | None,
         option("A node's own file, read in chunks; once per node.", DATA),
+    ] = None,
+    schema: Annotated[
+        Path | None,
+        option("With --shard: what columns mean, as `dssfn schema` writes it.", DATA),
     ] = None,
     target: Target = None,
     test: TestFile = None,
@@ -163,6 +168,8 @@ def simulate(
         raise PlanError(
             f"`--nodes` must be left out, or {len(shard)}: one per --shard."
         )
+    if schema is not None and not shard:
+        raise PlanError("`--schema` explains the columns of files given by `--shard`.")
     graph = read_topology(topology, len(shard) if shard else nodes, degree, seed)
     if preset == "paper" and data and (row := paper_mu(data, graph.n_nodes)):
         mu_input, mu_hidden = mu_input or row[0], mu_hidden or row[1]
@@ -185,7 +192,12 @@ def simulate(
         plan = make_plan(loaded, **settings)
         run = divided(loaded, plan, graph, partition, memory=budget)
     else:
-        files = open_shards(shard or [], target, test=test, memory=budget, options=read)
+        more: dict[str, Any] = {"test": test, "memory": budget, "options": read}
+        if schema is None:
+            files = open_shards(shard or [], target, **more)
+        else:
+            known = schema_settings(schema, [], target, None, None)
+            files = open_tables(shard or [], known["schema"], **more)
         for path, samples in zip(shard or [], files.shards, strict=True):
             say_dialect(path.name, samples.dialect, quiet=quiet)
         run = from_files(files, graph, settings, memory=budget)

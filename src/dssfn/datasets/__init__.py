@@ -11,7 +11,7 @@ from dssfn.datasets.openml import fetch_openml_dataset
 from dssfn.datasets.partition import PARTITIONS, partition
 from dssfn.datasets.read_options import ReadOptions
 from dssfn.datasets.samples import FileSamples
-from dssfn.datasets.shards import ShardFiles, open_shards
+from dssfn.datasets.shards import ShardFiles, open_shards, open_tables
 
 __all__ = [
     "BUILTIN_NAMES",
@@ -28,6 +28,7 @@ __all__ = [
     "load",
     "load_dataset",
     "open_shards",
+    "open_tables",
     "partition",
     "read_labelled",
     "read_table",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dssfn._typing import Label
 from dssfn.datasets.contents import Description, description_of
-from dssfn.datasets.files import open_labelled
+from dssfn.datasets.files import open_labelled, open_table
 from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.datasets.samples import FileSamples, room_in
 from dssfn.errors import DataError
@@ -97,6 +97,36 @@ def open_shards(
             memory=each,
             options=options,
         ),
+    )
+
+
+def open_tables(
+    paths: Sequence[str | Path],
+    schema: Schema,
+    *,
+    test: str | Path | None = None,
+    memory: int | None = None,
+    options: ReadOptions = ALL,
+) -> ShardFiles:
+    """Open one table per node, whose columns a schema explains.
+
+    The other parameters are those of `open_shards`.
+    """
+    each = None if memory is None else memory // len(paths)
+    room = room_in(each)
+    classes = () if schema.target is None else schema.target.classes
+
+    def opened(path: str | Path) -> FileSamples:
+        file = open_table(path, schema, is_labelled=True, options=options, room=room)
+        return FileSamples.of_file(file, classes, memory=each)
+
+    return ShardFiles(
+        classes=classes,
+        feature_names=schema.feature_names,
+        n_features=len(schema.feature_names),
+        shards=[opened(path) for path in paths],
+        test=None if test is None else opened(test),
+        schema=schema,
     )
 
 
