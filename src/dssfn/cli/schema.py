@@ -25,7 +25,7 @@ def schema(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FILE...",
+            metavar="FILE",
             help="Tables to look at, or schemas (.toml) to unite.",
         ),
     ],
@@ -47,8 +47,8 @@ def schema(
     """Propose a schema from tables, or unite several schemas.
 
     It holds kinds and levels of columns, how much of them is missing, and why some
-    should be ignored: no value of a row but levels and classes that five rows or more
-    have. Read it, change it, and send it instead of your data. `dssfn schema merge
+    should be ignored: no value of a row but the classes, and levels that five rows or
+    more have. Read it, change it, and send it instead of your data. `dssfn schema merge
     a.toml b.toml` unites what several nodes have sent, and names what contradicts.
     """
     if files[0] == Path("merge") and len(files) > 1 and not files[0].exists():
