@@ -123,24 +123,26 @@ def prediction() -> Iterator[Claim]:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(2000, 30)), rng.integers(3, size=2000)
     many = rng.normal(size=(10**6, 30))
-    spent = {}
-    for units in ("integer", "dense"):
-        size = {"n_layers": 3, "width": 200, "members": 4}
-        model = SSFNClassifier(**size, units=units, random_state=0).fit(X, y)
+    size = {"n_layers": 3, "width": 200, "members": 4}
+    models = {
+        units: SSFNClassifier(**size, units=units, random_state=0).fit(X, y)
+        for units in ("integer", "dense")
+    }
+    exported = InferenceSession(to_onnx(models["integer"]))
+    batches = np.array_split(many, len(many) // 2048)
+
+    def run_exported() -> None:
+        for batch in batches:
+            exported.run(["label"], {"X": batch})
+
+    for model in models.values():
         model.predict(many[:5000])
-        spent[units] = _timed(lambda model=model: model.predict(many))
-        if units == "integer":
-            exported = InferenceSession(to_onnx(model))
-            batches = np.array_split(many, len(many) // 2048)
-            spent["onnx"] = _timed(
-                lambda batches=batches, exported=exported: [
-                    exported.run(["label"], {"X": batch}) for batch in batches
-                ]
-            )
-    for over, wanted in (("dense units", 1), ("onnxruntime", 2)):
-        what = f"1e6 rows of 30 columns: time of predictions over that of {over}"
-        ratio = spent["integer"] / spent["dense" if wanted == 1 else "onnx"]
-        yield at_most(what, ratio, wanted, f"{COMMAND} prediction")
+    spent = _timed(lambda: models["integer"].predict(many))
+    dense = _timed(lambda: models["dense"].predict(many))
+    what = "1e6 rows of 30 columns: time of predictions over that of"
+    command = f"{COMMAND} prediction"
+    yield at_most(f"{what} dense units", spent / dense, 1, command)
+    yield at_most(f"{what} onnxruntime", spent / _timed(run_exported), 2, command)
 
 
 def _timed(work: Callable[[], object]) -> float:

@@ -2,8 +2,8 @@
 
 It stands where a network would: it takes each node's message, mixes all of them as the
 consensus scheme says, and hands every node its own average, or the total of integers.
-Nodes share nothing else,
-unless their sums are exact: then they are run as one, which gives the same bits.
+Nodes share nothing else, unless their sums are exact: then they are run as one, which
+gives the same bits.
 """
 
 from __future__ import annotations

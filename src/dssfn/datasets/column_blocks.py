@@ -130,6 +130,19 @@ class ColumnBlock:
         )
 
 
+def with_nulls(series: pl.Series) -> pl.Series:
+    """Return values of which a missing one is null: no blank text, and no NaN.
+
+    >>> with_nulls(pl.Series(["a ", " "])).to_list()
+    ['a', None]
+    """
+    if isinstance(series.dtype, pl.Categorical | pl.Enum):
+        series = series.cast(pl.String)
+    if series.dtype == pl.String:
+        return without_blanks(series)
+    return series.fill_nan(None) if series.dtype.is_float() else series
+
+
 def without_blanks(series: pl.Series) -> pl.Series:
     """Return text without blanks around it; nothing but blanks is missing."""
     series = series.str.strip_chars()

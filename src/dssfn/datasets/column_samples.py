@@ -48,6 +48,14 @@ class ColumnFile(Protocol):
         """
 
 
+def surveyed_rows(file: ColumnFile, wanted: Sequence[str], room: int | None) -> int:
+    """Survey a file, which must have rows, and return how many they are."""
+    file.survey(wanted, room)
+    if file.n_rows == 0:
+        raise DataError(f"`{file.path.name}` has column names but no rows.")
+    return file.n_rows
+
+
 class ColumnSamples:
     """The samples of a file of named columns.
 
@@ -86,10 +94,7 @@ class ColumnSamples:
 
     def survey(self, room: int | None) -> Self:
         """Find the length and the types; `room` is as in the file's survey."""
-        self._file.survey(self._wanted(), room)
-        self.n_samples = self._file.n_rows
-        if self.n_samples == 0:
-            raise DataError(f"`{self.path.name}` has column names but no rows.")
+        self.n_samples = surveyed_rows(self._file, self._wanted(), room)
         return self
 
     def in_order(self, features: Sequence[str]) -> Self:

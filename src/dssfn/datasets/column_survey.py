@@ -6,7 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
-from dssfn.datasets.column_blocks import without_blanks
+from dssfn.datasets.column_blocks import with_nulls
+from dssfn.datasets.column_samples import surveyed_rows
 from dssfn.datasets.files import existing_file, open_columns
 from dssfn.errors import DataError
 from dssfn.schema.proposal import Seen
@@ -36,22 +37,17 @@ def survey_columns(path: str | Path) -> list[Seen]:
         )
     file = open_columns(path)
     wanted = [name for name in file.names if name not in file.index]
-    file.survey(wanted, 0)
+    surveyed_rows(file, wanted, 0)
     found = {name: Seen(name) for name in wanted}
     for block in file.columns(wanted):
         for name, seen in found.items():
             _add(seen, block.rows[name])
-    if not any(seen.n_rows for seen in found.values()):
-        raise DataError(f"`{path.name}` has column names but no rows.")
     return list(found.values())
 
 
 def _add(seen: Seen, series: pl.Series) -> None:
     """Take some rows of a column in."""
-    if series.dtype == pl.String:
-        series = without_blanks(series)
-    if series.dtype.is_float():
-        series = series.fill_nan(None)
+    series = with_nulls(series)
     seen.n_rows += len(series)
     values = series.drop_nulls()
     seen.n_missing += len(series) - len(values)
@@ -85,8 +81,6 @@ def _kind(values: pl.Series) -> str:
         return "whole" if bool((numbers == numbers.round()).all()) else "number"
     if dtype.is_temporal():
         return "date"
-    if isinstance(dtype, pl.Categorical | pl.Enum):
-        return "text"
     if dtype == pl.String:
         return "date" if bool(values.str.contains(_DATE).all()) else "text"
     return "odd"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from numpy.typing import NDArray
 
-from dssfn.datasets.column_samples import ColumnFile
+from dssfn.datasets.column_samples import ColumnFile, surveyed_rows
 from dssfn.datasets.columns import feature_columns, target_column
 from dssfn.datasets.sample_file import Block
 from dssfn.errors import DataError
@@ -62,10 +62,7 @@ class TableSamples:
 
     def survey(self, room: int | None) -> Self:
         """Find the length and the types; `room` is as in the file's survey."""
-        self._file.survey(self._wanted(), room)
-        self.n_samples = self._file.n_rows
-        if self.n_samples == 0:
-            raise DataError(f"`{self.path.name}` has column names but no rows.")
+        self.n_samples = surveyed_rows(self._file, self._wanted(), room)
         return self
 
     def in_order(self, features: Sequence[str]) -> Self:

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dssfn._typing import Array
-from dssfn.datasets.column_blocks import ColumnBlock, as_numbers, without_blanks
+from dssfn.datasets.column_blocks import ColumnBlock, as_numbers, with_nulls
 from dssfn.errors import DataError
 from dssfn.hints import listing, shortened
 from dssfn.schema import Column, Target
@@ -21,7 +21,7 @@ TRUE, FALSE = ("true", "1", "yes"), ("false", "0", "no")
 
 def column_values(block: ColumnBlock, column: Column) -> Values:
     """Return the values of a column: numbers, NaN where they are missing, or codes."""
-    series = _tidied(block, column.name)
+    series = with_nulls(block.rows[column.name])
     if not column.missing:
         _refuse_gaps(block, series, column)
     if column.kind == "category":
@@ -53,7 +53,7 @@ def target_numbers(block: ColumnBlock, target: Target) -> Array:
 
 
 def _target(block: ColumnBlock, target: Target) -> pl.Series:
-    series = _tidied(block, target.column)
+    series = with_nulls(block.rows[target.column])
     gaps = series.is_null().arg_true()
     if len(gaps):
         raise DataError(
@@ -61,16 +61,6 @@ def _target(block: ColumnBlock, target: Target) -> pl.Series:
             "or remove the row."
         )
     return series
-
-
-def _tidied(block: ColumnBlock, name: str) -> pl.Series:
-    """Return a column in which nothing but null means that a value is missing."""
-    series = block.rows[name]
-    if isinstance(series.dtype, pl.Categorical | pl.Enum):
-        series = series.cast(pl.String)
-    if series.dtype == pl.String:
-        return without_blanks(series)
-    return series.fill_nan(None) if series.dtype.is_float() else series
 
 
 def _refuse_gaps(block: ColumnBlock, series: pl.Series, column: Column) -> None:

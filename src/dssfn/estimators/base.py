@@ -60,9 +60,11 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         counts, weights = _weights_of(sample_weight, X)
         if not isinstance(partition, str):
             partition = _one_each(partition, len(X))[counts]
-        data = self._dataset(X[counts], y[counts], weights)
-        if schema is not None:
-            data = replace(data, schema=schema, feature_names=schema.feature_names)
+        data = replace(
+            self._dataset(X[counts], y[counts], weights),
+            feature_names=schema.feature_names if schema else self._column_names(),
+            schema=schema,
+        )
         plan = make_plan(data, **self._settings(data))
         memory = None if self.memory is None else bytes_of(plain(self.memory))
         graph, how = self._graph(plan, partition, len(data.X_train))
@@ -107,7 +109,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def _dataset(self, X: Array, y: NDArray[Any], weights: Array | None) -> Dataset:
-        """Return the samples as a set; their features have names if all do."""
+        """Return the samples as a set, without names of their features."""
         raise NotImplementedError
 
     def _graph(

@@ -80,8 +80,7 @@ class Classifier(ClassifierMixin, Estimator):  # type: ignore[misc]
                 "`y` must hold text, numbers or true/false as labels, got "
                 f"{classes.dtype}. Convert it with `astype(str)`."
             )
-        names = self._column_names() if X.shape[1] == self.n_features_in_ else None
-        return Dataset("X", X, y, X[:0], y[:0], names, weights)
+        return Dataset("X", X, y, X[:0], y[:0], weights=weights)
 
     def _settings(self, data: Dataset) -> dict[str, Any]:
         settings = super()._settings(data)

@@ -70,8 +70,7 @@ class Regressor(RegressorMixin, Estimator):  # type: ignore[misc]
 
     def _dataset(self, X: Array, y: NDArray[Any], weights: Array | None) -> Dataset:
         targets = ("y",) if y.ndim == 1 else tuple(f"y{k}" for k in range(y.shape[1]))
-        names = self._column_names() if X.shape[1] == self.n_features_in_ else None
-        return Dataset("X", X, y, X[:0], y[:0], names, weights, targets)
+        return Dataset("X", X, y, X[:0], y[:0], weights=weights, targets=targets)
 
     def _keep(self, result: Simulation, data: Dataset) -> None:
         super()._keep(result, data)

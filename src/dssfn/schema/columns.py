@@ -7,7 +7,7 @@ written down beforehand, alike for all nodes, because a node may lack some of th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -299,8 +299,3 @@ class Schema(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             named = self.target.classes if is_class else (self.target.column,)
             found["classes" if is_class else "targets"] = named
         return found
-
-
-def names_of(columns: Iterable[Column]) -> list[str]:
-    """Return the names of some columns."""
-    return [column.name for column in columns]
