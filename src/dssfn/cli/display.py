@@ -201,10 +201,12 @@ def _distances(equal: Equivalence | None) -> list[tuple[str, str]]:
     if equal.central_difference is not None:
         rows.append(("differs from one machine by", f"{equal.central_difference:.1e}"))
     agreement = _percent(equal.prediction_agreement)
+    if equal.prediction_agreement is not None:
+        agreement += " of test samples"
     return [
         *rows,
         ("largest gap of a layer's cost", f"{equal.layer_cost_gap:.1e}"),
-        ("same prediction as one machine", f"{agreement} of test samples"),
+        ("same prediction as one machine", agreement),
     ]
 
 
