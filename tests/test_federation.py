@@ -251,7 +251,7 @@ def test_feature_names_say_how_many_features_there_are(write):
         ('["x", "y"]', "[]", "`feature_names`"),
         ('["x", "y"]', '["x"]\nn_features = 2', "all 2 features"),
         ('["no", "yes"]', "[]", "`classes`"),
-        ('classes = ["no", "yes"]', 'targets = ["risk"]', "name `classes`"),
+        ('classes = ["no", "yes"]', 'targets = ["risk"]', "come with a schema"),
         ('["no", "yes"]', '["no"]', "two classes"),
         ('["no", "yes"]', '["no", "no"]', "all differ"),
         ('feature_names = ["x", "y"]', "", "n_features"),

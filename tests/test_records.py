@@ -45,13 +45,21 @@ def test_a_share_of_nothing_is_none():
 def test_a_record_has_the_sums_and_what_was_found():
     tried = (Tried("common", 100, -3.0),)
     record = record_of(
-        2, np.array([5.0, 50.0, 30.0, 40.0]), 7, width=100, ridge=None, tried=tried
-    )
+        2, np.array([5.0, 50.0, 30.0, 40.0]), 7, has_classes=True, width=100,
+        ridge=None, tried=tried,
+    )  # fmt: skip
     assert (record.layer, record.cost, record.iterations) == (2, 5.0, 7)
     assert record.train_error_db == pytest.approx(-10.0)
     assert record.train_accuracy == 0.75
     assert (record.width, record.ridge, record.tried) == (100, None, tried)
     assert record.validation_error_db is None
+
+
+def test_numbers_cannot_be_correct():
+    totals = np.array([5.0, 50.0, 40.0, 40.0])
+    record = record_of(2, totals, 7, has_classes=False, validation_error_db=-9.0)
+    assert record.train_accuracy is None
+    assert warning_about(record) == ""
 
 
 def test_small_weights_are_weights():
@@ -74,7 +82,8 @@ def test_who_reads_a_record_is_warned(found, said):
     totals = np.array([5.0, 50.0, 100 * found["train"], 100.0])
     validation = found["validation"]
     record = record_of(
-        found.get("layer", 2), totals, 1, ridge=found.get("ridge", 0.1),
+        found.get("layer", 2), totals, 1, has_classes=True,
+        ridge=found.get("ridge", 0.1),
         validation_accuracy=validation,
         validation_error_db=None if validation is None else -3.0,
     )  # fmt: skip

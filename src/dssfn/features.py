@@ -295,8 +295,6 @@ class Features:
 
         tally = arithmetic.summation.tally(4)
         for k, (values, held) in enumerate(self._each(step)):
-            if plan.is_regression:
-                values[2] = 0
             tally.add(values)
             if not is_last:
                 features = arithmetic.packed(held.Y)

@@ -180,11 +180,11 @@ def load_federation(path: str | Path) -> Federation:
     content = read_toml(path, "plan")
     training = content.get("training")
     if isinstance(training, dict):
-        if "targets" in training:
+        if "targets" in training and "schema" not in training:
             raise PlanError(
-                f"`{path}`: `targets` under [training] must be left out: nodes train "
-                "classifiers only, so name `classes`. For numbers use `DSSFNRegressor` "
-                "in Python."
+                f"`{path}`: `targets` under [training] must come with a schema: to "
+                "predict numbers, let `dssfn schema FILE --target COLUMN --number` "
+                "write one, and give it to `dssfn federation init --schema`."
             )
         for field in ("classes", "feature_names"):
             if training.get(field) == []:

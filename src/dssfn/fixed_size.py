@@ -74,7 +74,7 @@ def train_fixed(
             O, reply, n_averagings = yield from run_about(layer, solution, tally)
             if on_layer and layer > 0:
                 totals = summation.read(reply)
-                on_layer(record_of(layer - 1, totals, progress.iterations[-1]))
+                on_layer(_record(plan, layer - 1, totals, progress))
             stage = {"O": O} if layer > 0 else {"O": O, **agreed}
             progress = progress.then(stage, n_averagings)
             if on_progress:
@@ -83,8 +83,14 @@ def train_fixed(
     reply = yield Message.of(tally).about(plan.depth)
     if on_layer:
         totals = summation.read(reply)
-        on_layer(record_of(plan.depth, totals, progress.iterations[-1]))
+        on_layer(_record(plan, plan.depth, totals, progress))
     return network_of(plan, progress)
+
+
+def _record(plan: Plan, layer: int, totals: Array, progress: Progress) -> LayerRecord:
+    n_averagings = progress.iterations[-1]
+    has_classes = not plan.is_regression
+    return record_of(layer, totals, n_averagings, has_classes=has_classes)
 
 
 def network_of(plan: Plan, progress: Progress) -> Network:

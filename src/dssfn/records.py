@@ -46,8 +46,8 @@ class LayerRecord:
         sum_m ||T_m - O Y_m||_F^2.
     train_error_db : float
         10 log10(cost / sum_m ||T_m||_F^2).
-    train_accuracy : float
-        Share of the training samples whose largest output is the right one; zero for a
+    train_accuracy : float, optional
+        Share of the training samples whose largest output is the right one; None for a
         regression. Weights of classes do not count here, those of samples do.
     iterations : int
         Averagings that solving the layer took.
@@ -69,7 +69,7 @@ class LayerRecord:
     layer: int
     cost: float
     train_error_db: float
-    train_accuracy: float
+    train_accuracy: float | None
     iterations: int
     width: int | None = None
     ridge: float | None = None
@@ -81,7 +81,9 @@ class LayerRecord:
     unaware: int = 0
 
 
-def record_of(layer: int, totals: Array, iterations: int, **found: Any) -> LayerRecord:
+def record_of(
+    layer: int, totals: Array, iterations: int, *, has_classes: bool, **found: Any
+) -> LayerRecord:
     """Return the record of a layer.
 
     Parameters
@@ -90,6 +92,8 @@ def record_of(layer: int, totals: Array, iterations: int, **found: Any) -> Layer
         As in `LayerRecord`.
     totals : array of shape (4,)
         Over all samples: the cost, the cost of O = 0, the correct ones and all.
+    has_classes : bool
+        Whether samples can be correct, which those of a regression cannot.
     found : optional
         What a network that finds its own size knows beside it.
     """
@@ -98,7 +102,7 @@ def record_of(layer: int, totals: Array, iterations: int, **found: Any) -> Layer
         layer=layer,
         cost=cost,
         train_error_db=decibel(cost, cost_of_zero),
-        train_accuracy=share(correct, n_samples),
+        train_accuracy=share(correct, n_samples) if has_classes else None,
         iterations=iterations,
         **found,
     )
@@ -127,8 +131,8 @@ class Described(Protocol):
         """The ridge, if there is one."""
 
     @property
-    def train_accuracy(self) -> float:
-        """Accuracy on training samples."""
+    def train_accuracy(self) -> float | None:
+        """Accuracy on training samples; None for a regression."""
 
     @property
     def validation_accuracy(self) -> float | None:
@@ -156,8 +160,8 @@ def warning_about(kept: Described) -> str:
             "that equal ones are left out together; `members = 1` with numbers for "
             "`n_layers` and `width` leaves none out."
         )
-    validation = kept.validation_accuracy
-    if validation is None or kept.train_accuracy < 1 - NOISE:
+    training, validation = kept.train_accuracy, kept.validation_accuracy
+    if training is None or validation is None or training < 1 - NOISE:
         return ""
     if validation < 1 - OVERFITTED:
         return (

@@ -53,7 +53,7 @@ class Layer(_Part, frozen=True, kw_only=True):
     layer : int
         The number of the layer.
     cost, train_error_db, train_accuracy : float
-        Metrics over the training samples of all nodes.
+        Metrics over the training samples of all nodes; a regression has no accuracy.
     iterations : int
         Averagings that the layer took.
     test_accuracy : float, optional
@@ -69,7 +69,7 @@ class Layer(_Part, frozen=True, kw_only=True):
     layer: int
     cost: float
     train_error_db: float
-    train_accuracy: Share
+    train_accuracy: Share | None
     iterations: Count
     test_accuracy: Share | None
     rounds: Count | None = None
@@ -294,7 +294,9 @@ class Result(_Part, frozen=True, kw_only=True):
         Samples of all nodes. A node does not know the first, and tests on those of its
         own test file.
     train_accuracy, test_accuracy, train_error_db : float, optional
-        Metrics of the last layer that is kept.
+        Metrics of the last layer that is kept; a regression has no accuracy.
+    test_scores : Scores, optional
+        How good the model is on the test samples; a node has them in `here`.
     scores : ValidationScores, optional
         How good the model is on validation samples, as all nodes agree on it.
     here : OwnScores, optional
@@ -327,6 +329,7 @@ class Result(_Part, frozen=True, kw_only=True):
     train_accuracy: Share | None
     test_accuracy: Share | None
     train_error_db: float | None
+    test_scores: Scores | None = None
     scores: ValidationScores | None = None
     here: OwnScores | None = None
     layers: tuple[Layer, ...]

@@ -22,19 +22,22 @@ from dssfn.hosting import Simulation, Traffic
 from dssfn.provenance import made_by
 from dssfn.records import LayerRecord
 from dssfn.results import ONE_FILE_EACH, Equivalence, Result, Seconds
-from dssfn.scoring import scores_by_node, validation_scores
+from dssfn.scoring import (
+    Tested,
+    predict_test,
+    scores_by_node,
+    share_of_equal,
+    validation_scores,
+)
 from dssfn.shard import Pooled, Samples, Shard, class_codes, divide, one_hot
 from dssfn.simulator import simulate
 from dssfn.summary import (
-    Tested,
     communication_of,
     confusion_of,
     graph_of,
     held_by,
     layers_of,
-    predict_test,
     settings_of,
-    share_of_equal,
 )
 from dssfn.topology import Topology, build_topology
 from dssfn.training import Model
@@ -128,16 +131,15 @@ class DataOptions:
 def make_plan(data: Dataset | ShardFiles, **settings: Any) -> Plan:
     """Return the plan of a training: classes and features of the data, and settings."""
     if isinstance(data, ShardFiles):
-        predicted: dict[str, Any] = {"classes": data.classes}
-        n_features = data.n_features
+        classes, n_features = data.classes, data.n_features
     else:
-        predicted = {"classes": _classes_of(data), "targets": data.targets}
-        n_features = data.X_train.shape[1]
+        classes, n_features = _classes_of(data), data.X_train.shape[1]
     return Plan(
         n_features=n_features,
         feature_names=data.feature_names,
         schema=data.schema,
-        **predicted,
+        classes=classes,
+        targets=data.targets,
         **settings,
     )
 
@@ -302,7 +304,7 @@ def outcome_of(
     simulation : Simulation
         How the training went.
     tested : Tested
-        The classes of the test samples.
+        What the model says of the test samples.
     n_train : int
         The number of training samples of all nodes.
     equivalence : Equivalence
@@ -318,16 +320,17 @@ def outcome_of(
     result = Result(
         data=run.name,
         n_train=n_train,
-        n_test=len(tested.labels),
+        n_test=0 if run.test is None else run.test.n_samples,
         train_accuracy=kept.train_accuracy,
         test_accuracy=share_of_equal(tested.predicted, tested.labels),
         train_error_db=kept.train_error_db,
+        test_scores=tested.scores,
         scores=validation_scores(simulation.scores, run.names),
         layers=layers_of(simulation, tested),
         communication=communication_of(simulation),
         equivalence=equivalence,
         graph=graph_of(topology, settled.tol),
-        held=held_by(run.shards, topology.n_nodes),
+        held=None if settled.is_regression else held_by(run.shards, topology.n_nodes),
         confusion=confusion_of(tested),
         seconds=Seconds(total=time.perf_counter() - start, training=simulation.seconds),
         settings=settings_of(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +57,54 @@ def some_of(rows: Rows, which: NDArray[np.bool_]) -> Rows:
     """Return the samples where a mask (c,) says so."""
     weights = None if rows.weights is None else rows.weights[which]
     return Rows(rows.X[:, which], rows.T[:, which], weights)
+
+
+class Tested(NamedTuple):
+    """What a network says of the test samples.
+
+    Parameters
+    ----------
+    predicted, labels : arrays of shape (J,)
+        Class numbers: the network's predictions, and the true ones; none of a
+        regression.
+    correct : array of shape (L + 1,)
+        How many predictions would be right after each layer.
+    scores : Scores, optional
+        How good the predictions are; None without test samples.
+    """
+
+    predicted: NDArray[np.intp]
+    labels: NDArray[np.intp]
+    correct: NDArray[np.intp]
+    scores: Scores | None
+
+
+def predict_test(network: Model, test: Samples | None) -> Tested:
+    """Let a network predict the test samples, if there are any."""
+    predicted, labels = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)]
+    correct = np.zeros(len(network.outputs), dtype=np.intp)
+    tally, has_classes = Tally(measure_for(network)), not network.plan.is_regression
+    for rows in test.chunks(CHUNK) if test else ():
+        network.check_samples(rows.X)
+        truth = rows.T.argmax(axis=0)
+        for layer, scores in enumerate(network.staged_scores(rows.X)):
+            says = scores.argmax(axis=0)
+            correct[layer] += np.count_nonzero(says == truth)
+        tally.add(predictions(network, scores), rows.T, rows.weights)
+        if has_classes:
+            predicted.append(says)
+            labels.append(truth)
+    return Tested(
+        np.concatenate(predicted),
+        np.concatenate(labels),
+        correct,
+        tally.scores() if test else None,
+    )
+
+
+def share_of_equal(a: NDArray[np.intp], b: NDArray[np.intp]) -> float | None:
+    """Return the share of places where two vectors agree; None if they are empty."""
+    return float(np.mean(a == b)) if len(a) else None
 
 
 def validated(network: Model, samples: Samples, node: NodeId) -> Scores:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import zip_longest
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from dssfn.config import AUTO, Plan
 from dssfn.consensus import every_averaging
 from dssfn.hosting import Simulation, Traffic
-from dssfn.network import CHUNK
 from dssfn.records import LayerRecord
 from dssfn.results import (
     AverageCost,
@@ -25,9 +23,9 @@ from dssfn.results import (
     Settings,
     Tried,
 )
+from dssfn.scoring import Tested
 from dssfn.shard import Samples, Shard
 from dssfn.topology import Topology
-from dssfn.training import Model
 
 LARGEST_LISTED = 20_000  # edges: more are no help to anybody in a file
 LARGEST_COMPARED = 200  # nodes: spectrum and schemes take seconds beyond
@@ -35,45 +33,9 @@ LARGEST_HELD = 2_500  # nodes x classes
 SIZES = ("n_layers", "width")
 
 
-class Tested(NamedTuple):
-    """Class numbers of the test samples.
-
-    Parameters
-    ----------
-    predicted, labels : arrays of shape (J,)
-        The network's predictions, and the true classes.
-    correct : array of shape (L + 1,)
-        How many predictions would be right after each layer.
-    """
-
-    predicted: NDArray[np.intp]
-    labels: NDArray[np.intp]
-    correct: NDArray[np.intp]
-
-
-def predict_test(network: Model, test: Samples | None) -> Tested:
-    """Let a network predict the classes of the test samples, if there are any."""
-    predicted, labels = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)]
-    correct = np.zeros(len(network.outputs), dtype=np.intp)
-    for rows in test.chunks(CHUNK) if test else ():
-        network.check_samples(rows.X)
-        truth = rows.T.argmax(axis=0)
-        for layer, scores in enumerate(network.staged_scores(rows.X)):
-            says = scores.argmax(axis=0)
-            correct[layer] += np.count_nonzero(says == truth)
-        predicted.append(says)
-        labels.append(truth)
-    return Tested(np.concatenate(predicted), np.concatenate(labels), correct)
-
-
-def share_of_equal(a: NDArray[np.intp], b: NDArray[np.intp]) -> float | None:
-    """Return the share of places where two vectors agree; None if they are empty."""
-    return float(np.mean(a == b)) if len(a) else None
-
-
 def layers_of(simulation: Simulation, tested: Tested) -> tuple[Layer, ...]:
     """Return the metrics after every layer, with the traffic of the layer."""
-    n_test = len(tested.labels)
+    n_test = len(tested.labels)  # none of a regression
     traffic, after = simulation.traffic_by_layer, simulation.traffic_after
     last = simulation.history[-1].layer
     return tuple(
@@ -190,7 +152,7 @@ def confusion_of(tested: Tested) -> tuple[tuple[int, int, int], ...] | None:
     """Return true class, predicted class and number of test samples, if any.
 
     >>> labels, predicted = np.array([0, 1, 1]), np.array([0, 0, 0])
-    >>> confusion_of(Tested(predicted, labels, correct=np.array([1])))
+    >>> confusion_of(Tested(predicted, labels, np.array([1]), None))
     ((0, 0, 1), (1, 0, 2))
     """
     if not len(tested.labels):

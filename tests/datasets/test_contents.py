@@ -417,7 +417,7 @@ def test_a_nan_label_is_missing(write):
 def test_a_fractional_target_asks_for_class_labels(write, value):
     path = write("t.parquet", {"a": [1, 2], "y": [1.0, value]})
     assert_refused(
-        r"row 2: classification needs class labels.*`DSSFNRegressor` in Python",
+        r"row 2: classification needs class labels.*--number",
         path,
         target="y",
     )

@@ -26,7 +26,7 @@ from dssfn.node.identity import read_identity
 from dssfn.node.spec import load_node
 from dssfn.setup.pki import NODE_DAYS, Credential
 from tests.support.commands import dssfn, wrong
-from tests.support.federations import DATA, identity, init, refused
+from tests.support.federations import DATA, identity, init, refused, run_nodes
 from tests.support.handshake import meet
 from tests.support.lab import free_port
 
@@ -181,23 +181,9 @@ def test_the_folders_train_one_model_as_they_are(tmp_path):
     init(fed, "--like", tmp_path / "all.csv", "--target", "kind", "--layers", 1,
          "--width", 9, "--edges", "a-b,b-c", "--address", f"b=127.0.0.1:{free_port()}",
          nodes="a,b,c")  # fmt: skip
-    running = []
     for k, name in enumerate("abc"):
         table[k::3].write_csv(fed / name / "data.csv")
-        command = [sys.executable, "-m", "dssfn", "node", "run", "node.toml"]
-        running.append(
-            subprocess.Popen(
-                command, cwd=fed / name, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-            )
-        )
-    try:
-        for process in running:
-            _, errors = process.communicate(timeout=600)
-            assert process.returncode == 0, errors
-    finally:
-        for process in running:
-            process.kill()
-            process.communicate()
+    run_nodes(fed, "abc")
     models = {(fed / n / "out" / "model.safetensors").read_bytes() for n in "abc"}
     assert len(models) == 1
 

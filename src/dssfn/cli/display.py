@@ -105,8 +105,7 @@ def _given_columns(row: Layer, result: Result) -> dict[str, str]:
         "layer": str(row.layer),
         "cost": f"{row.cost:.5g}",
         "error": f"{row.train_error_db:.2f} dB",
-        "train acc.": _percent(row.train_accuracy),
-        **({"test acc.": _percent(row.test_accuracy)} if result.n_test else {}),
+        **_given_shares(row, result),
         "averaged": f"{row.iterations:,}",
         "rounds": f"{row.rounds:,}",
     }
@@ -122,11 +121,29 @@ def _found_columns(row: Layer, result: Result) -> dict[str, str]:
         "ridge": _ridge(row),
         "train dB": f"{row.train_error_db:.2f}",
         **({"valid. dB": _or_dash(row.validation_error_db)} if validated else {}),
-        "train %": f"{100 * row.train_accuracy:.2f}",
-        **({"valid. %": _or_dash(row.validation_accuracy, ".2%")} if validated else {}),
-        **({"test %": _or_dash(row.test_accuracy, ".2%")} if result.n_test else {}),
+        **_found_shares(row, result),
         "rounds": f"{row.rounds:,}",
     }
+
+
+def _given_shares(row: Layer, result: Result) -> dict[str, str]:
+    """Return accuracies, which a regression does not have."""
+    if result.settings.is_regression:
+        return {}
+    test = {"test acc.": _percent(row.test_accuracy)} if result.n_test else {}
+    return {"train acc.": _percent(row.train_accuracy), **test}
+
+
+def _found_shares(row: Layer, result: Result) -> dict[str, str]:
+    """Return accuracies, which a regression does not have, without units."""
+    if result.settings.is_regression:
+        return {}
+    shares = {"train %": row.train_accuracy}
+    if found.is_validated(result):
+        shares["valid. %"] = row.validation_accuracy
+    if result.n_test:
+        shares["test %"] = row.test_accuracy
+    return {name: _or_dash(value, ".2%") for name, value in shares.items()}
 
 
 def _ridge(row: Layer | LayerRecord) -> str:
@@ -144,11 +161,13 @@ def show_summary(result: Result) -> None:
     """Print the numbers that matter, one per line, and what to beware of."""
     show_pairs(
         [
-            ("test accuracy", _percent(result.test_accuracy)),
+            *_tested(result),
             *_kept_layer(result.kept or result.layers[-1]),
             *(_size(result) if result.settings.finds_size else ()),
             *_traffic(result),
-            *_distances(result.equivalence),
+            *_distances(
+                result.equivalence, is_regression=result.settings.is_regression
+            ),
             ("time", f"{result.seconds.total:.1f} s"),
         ]
     )
@@ -157,11 +176,24 @@ def show_summary(result: Result) -> None:
         screen.print(warning)
 
 
+def _tested(result: Result) -> list[tuple[str, str]]:
+    """Return how good the model is on test samples; of a regression, if any."""
+    if not result.settings.is_regression:
+        return [("test accuracy", _percent(result.test_accuracy))]
+    known = {"test": result.test_scores}
+    known["validation"] = result.scores.total if result.scores else None
+    rows = []
+    for what, scores in known.items():
+        if scores is not None:
+            rows.append((f"{what} R2", _or_dash(scores.r2, ".3f")))
+            rows.append((f"{what} RMSE", _or_dash(scores.rmse, ".4g")))
+    return rows
+
+
 def _kept_layer(layer: Layer) -> list[tuple[str, str]]:
-    rows = [
-        ("train accuracy", _percent(layer.train_accuracy)),
-        ("train error", f"{layer.train_error_db:.2f} dB"),
-    ]
+    rows = [("train error", f"{layer.train_error_db:.2f} dB")]
+    if layer.train_accuracy is not None:
+        rows.insert(0, ("train accuracy", _percent(layer.train_accuracy)))
     if layer.validation_accuracy is not None:
         rows.insert(0, ("validation accuracy", _percent(layer.validation_accuracy)))
     return rows
@@ -189,7 +221,9 @@ def _traffic(result: Result) -> list[tuple[str, str]]:
     ]
 
 
-def _distances(equal: Equivalence | None) -> list[tuple[str, str]]:
+def _distances(
+    equal: Equivalence | None, *, is_regression: bool
+) -> list[tuple[str, str]]:
     if equal is None:
         return []
     rows = [("nodes differ by at most", f"{equal.node_spread:.1e}")]
@@ -200,14 +234,13 @@ def _distances(equal: Equivalence | None) -> list[tuple[str, str]]:
         rows.append(("same choices as one machine", same))
     if equal.central_difference is not None:
         rows.append(("differs from one machine by", f"{equal.central_difference:.1e}"))
+    rows.append(("largest gap of a layer's cost", f"{equal.layer_cost_gap:.1e}"))
     agreement = _percent(equal.prediction_agreement)
     if equal.prediction_agreement is not None:
         agreement += " of test samples"
-    return [
-        *rows,
-        ("largest gap of a layer's cost", f"{equal.layer_cost_gap:.1e}"),
-        ("same prediction as one machine", agreement),
-    ]
+    if not is_regression:
+        rows.append(("same prediction as one machine", agreement))
+    return rows
 
 
 def _percent(share: float | None) -> str:

@@ -17,7 +17,7 @@ from dssfn.cli.model import (
     MOST_CLASSES_SHOWN,
     DataArgument,
     ModelArgument,
-    read_classes,
+    read_answers,
     read_model,
 )
 from dssfn.cli.options import (
@@ -102,7 +102,7 @@ def _shown(figures: dict[str, Any], name: str, form: str) -> str:
 def _evaluate_classes(
     network: Model, data: Path, target: str | None, options: ReadOptions
 ) -> dict[str, Any]:
-    table = read_classes(network, data, target, options)
+    table = read_answers(network, data, target, options)
     say_dialect(data.name, table.dialect)
     assert table.y is not None
     at = Source(data.name, unit="sample").at
@@ -148,6 +148,11 @@ def _features_and_numbers(
     network: Model, data: Path, target: str | None, options: ReadOptions
 ) -> tuple[Array, Array]:
     plan = network.plan
+    if plan.schema is not None:
+        encoded = read_answers(network, data, target, options)
+        say_dialect(data.name, encoded.dialect)
+        assert encoded.y is not None
+        return encoded.X, encoded.y[:, None]
     if data.suffix.lower() == ".npz":
         X = read_table(data, n_features=plan.n_features, options=options).X
         name = "y" if target is None else target

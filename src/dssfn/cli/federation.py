@@ -156,9 +156,12 @@ def init(
         known = data_settings(
             samples[0] if samples else None, target, classes, features
         )
-    left_open = [field for field in ("classes", "feature_names") if field not in known]
+    needed = ("targets" if "targets" in known else "classes", "feature_names")
+    left_open = [field for field in needed if field not in known]
     suffix = samples[0].suffix.lower() if samples else ".csv"
-    stand_in = {"classes": STAND_IN_CLASSES, "n_features": 1}
+    stand_in: dict[str, Any] = {"n_features": 1}
+    if "classes" in left_open:
+        stand_in["classes"] = STAND_IN_CLASSES
     federation = Federation(
         nodes=_members(names, address, host, port),
         graph=_graph(names, topology, degree, edges),
@@ -279,7 +282,9 @@ _FILL_IN = """
 def _taken(plan: Plan, left_open: list[str]) -> str:
     """Return which classes and features the plan has, to look at before it goes out."""
     lines = []
-    if "classes" not in left_open:
+    if plan.is_regression:
+        lines.append(f"Numbers to predict: {listing(plan.targets)}\n")
+    elif "classes" not in left_open:
         labels = listing([str(label) for label in plan.classes])
         lines.append(f"Classes ({plan.n_outputs}): {labels}\n")
     if plan.feature_names is not None and "feature_names" not in left_open:

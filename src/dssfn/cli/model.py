@@ -44,17 +44,22 @@ def read_samples(network: Model, data: Path, options: ReadOptions) -> Columns:
     return read_table(data, **_wanted_columns(network.plan), options=options)
 
 
-def read_classes(
+def read_answers(
     network: Model, data: Path, target: str | None, options: ReadOptions
 ) -> Columns:
-    """Return the samples of a file as a network takes them, with their labels."""
+    """Return the samples of a file as a network takes them, with their labels.
+
+    With a schema they may be numbers.
+    """
     plan = network.plan
     if plan.schema is None:
         wanted = _wanted_columns(plan)
         return read_labelled(data, target, **wanted, options=options)
     schema = plan.schema
     if target is not None and (schema.target is None or schema.target.column != target):
-        schema = schema.with_target(Target(column=target, classes=plan.classes))
+        kind = "number" if plan.is_regression else "class"
+        named = Target(column=target, kind=kind, classes=plan.classes)
+        schema = schema.with_target(named)
     return read_encoded(data, schema, is_labelled=True, options=options)
 
 

@@ -110,8 +110,8 @@ def class_labels(values: NDArray[Any], source: Source, *, name: str) -> NDArray[
         row = int(fraction[0])
         raise DataError(
             f"{source.at(row)}: classification needs class labels, but `{name}` holds "
-            f"{values[row]:g}. The command line trains classifiers only: name another "
-            "target, or use `DSSFNRegressor` in Python for numbers."
+            f"{values[row]:g}. Name another target; or, to predict numbers, let `dssfn "
+            "schema FILE --target COLUMN --number` write a schema and train by that."
         )
     return values.astype(np.int64)
 

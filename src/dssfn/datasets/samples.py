@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,16 @@ from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.datasets.sample_file import SampleFile
 from dssfn.datasets.table_samples import TableSamples
 from dssfn.errors import PlanError
+from dssfn.schema import Schema
 from dssfn.shard import Rows, class_codes, one_hot
 
 # Of a budget, what its samples may take. The features that a training grows from them
 # are many times as large, and are what the budget is for.
 _SHARE = 8
 _BYTES = 8  # of a feature, and of a class number
+
+Answers: TypeAlias = NDArray[Any]
+"""Of every sample its class number, as intp, or the number to predict, as float64."""
 
 
 def room_in(memory: int | None) -> int | None:
@@ -33,8 +37,8 @@ def room_in(memory: int | None) -> int | None:
 class FileSamples:
     """The samples of one file in chunks, for as many passes as a training needs.
 
-    The first pass reads the file and keeps its features and class numbers, if they fit;
-    later passes come from memory. A larger file is read again in every pass, and only
+    The first pass reads the file and keeps its features and answers, if they fit; later
+    passes come from memory. A larger file is read again in every pass, and only
     some megabytes of it are held at a time, whatever its length.
 
     Parameters
@@ -104,25 +108,34 @@ class FileSamples:
 
     @classmethod
     def of_file(
-        cls, file: SampleFile, classes: Sequence[Label], *, memory: int | None = None
+        cls,
+        file: SampleFile,
+        classes: Sequence[Label] | None,
+        *,
+        memory: int | None = None,
     ) -> Self:
-        """Return the samples of a labelled file that is open."""
+        """Return the samples of a labelled file that is open.
+
+        Without classes its labels are numbers to be predicted.
+        """
         samples = cls.__new__(cls)
         samples._use(file, classes, room_in(memory))
         return samples
 
     def _use(
-        self, file: SampleFile, classes: Sequence[Label], room: int | None
+        self, file: SampleFile, classes: Sequence[Label] | None, room: int | None
     ) -> None:
         self._file = file
-        self._classes = tuple(classes)
-        if not self._classes or len(set(self._classes)) < len(self._classes):
+        self._classes = None if classes is None else tuple(classes)
+        if self._classes is not None and (
+            not self._classes or len(set(self._classes)) < len(self._classes)
+        ):
             raise PlanError(
                 f"`classes` must be given and differ, got {self._classes[:8]}."
             )
         n_bytes = self.n_samples * (self.n_features + 1) * _BYTES
         self._fits = room is None or n_bytes <= room
-        self._kept: list[tuple[Array, NDArray[np.intp]]] | None = None
+        self._kept: list[tuple[Array, Answers]] | None = None
 
     @classmethod
     def of_plan(
@@ -136,9 +149,7 @@ class FileSamples:
     ) -> Self:
         """Return samples with the features and classes that all nodes agreed on."""
         if plan.schema is not None:
-            room = room_in(memory)
-            file = open_table(path, plan.schema, is_labelled=True, room=room)
-            return cls.of_file(file, plan.classes, memory=memory)
+            return cls.of_schema(path, plan.schema, memory=memory, options=options)
         return cls(
             path,
             target=target,
@@ -148,6 +159,23 @@ class FileSamples:
             memory=memory,
             options=options,
         )
+
+    @classmethod
+    def of_schema(
+        cls,
+        path: str | Path,
+        schema: Schema,
+        *,
+        memory: int | None = None,
+        options: ReadOptions = ALL,
+    ) -> Self:
+        """Return the samples of a table with the columns that a schema explains."""
+        room = room_in(memory)
+        file = open_table(path, schema, is_labelled=True, options=options, room=room)
+        assert schema.target is not None  # the file was opened with it
+        has_classes = schema.target.kind == "class"
+        classes = schema.target.classes if has_classes else None
+        return cls.of_file(file, classes, memory=memory)
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
@@ -166,8 +194,8 @@ class FileSamples:
 
     @property
     def n_outputs(self) -> int:
-        """The number of classes, Q."""
-        return len(self._classes)
+        """The number of classes, Q; one if the labels are numbers."""
+        return 1 if self._classes is None else len(self._classes)
 
     @property
     def n_samples(self) -> int:
@@ -185,7 +213,7 @@ class FileSamples:
         return float(self.n_samples)
 
     def chunks(self, size: int) -> Iterator[Rows]:
-        """Yield samples and one-hot targets in file order; each call is a new pass.
+        """Yield samples and targets in file order; each call is a new pass.
 
         Parameters
         ----------
@@ -196,7 +224,7 @@ class FileSamples:
         ------
         Rows
             X (P, c), float64 and C-contiguous, which the caller may keep and change;
-            one-hot T (Q, c); no weights.
+            T (Q, c), one-hot, or the numbers to predict; no weights.
         """
         if size < 1:
             raise PlanError(f"`size` must be at least 1, got {size}.")
@@ -205,28 +233,28 @@ class FileSamples:
     def _chunks(self, size: int) -> Iterator[Rows]:
         """Fill chunks of equal width from blocks of any width."""
         left = self.n_samples  # not yet in a chunk that was begun
-        X, codes, filled = self._empty(0), np.empty(0, np.intp), 0
-        for block_X, block_codes in self._blocks():
+        X, y, filled = self._empty(0), self._no_answers(0), 0
+        for block_X, block_y in self._blocks():
             start = 0
-            while start < len(block_codes):
-                if filled == len(codes):  # begin the next chunk
+            while start < len(block_y):
+                if filled == len(y):  # begin the next chunk
                     if left == 0:
                         raise changed(self._file.path.name)
                     X, filled = self._empty(min(size, left)), 0
-                    codes = np.empty(X.shape[1], np.intp)
-                    left -= len(codes)
-                end = min(len(block_codes), start + len(codes) - filled)
+                    y = self._no_answers(X.shape[1])
+                    left -= len(y)
+                end = min(len(block_y), start + len(y) - filled)
                 into = slice(filled, filled + end - start)
                 X[:, into] = block_X[:, start:end]
-                codes[into] = block_codes[start:end]
+                y[into] = block_y[start:end]
                 start, filled = end, into.stop
-                if filled == len(codes):
-                    yield Rows(X, one_hot(codes, self.n_outputs))
-        if left or filled < len(codes):
+                if filled == len(y):
+                    yield Rows(X, self._targets(y))
+        if left or filled < len(y):
             raise changed(self._file.path.name)
 
-    def _blocks(self) -> Iterator[tuple[Array, NDArray[np.intp]]]:
-        """Yield all samples and their class numbers, from memory or from the file."""
+    def _blocks(self) -> Iterator[tuple[Array, Answers]]:
+        """Yield all samples and their answers, from memory or from the file."""
         if self._kept is not None:
             yield from self._kept
             return
@@ -235,12 +263,23 @@ class FileSamples:
             if len(block.X) != self.n_features:
                 raise changed(block.source.name)
             assert block.labels is not None  # the file was opened with a target
-            codes = class_codes(block.labels, self._classes, block.source.at)
+            y = block.labels
+            if self._classes is not None:
+                y = class_codes(y, self._classes, block.source.at)
             if self._fits:
-                read.append((block.X, codes))
-            yield block.X, codes
+                read.append((block.X, y))
+            yield block.X, y
         if self._fits:
             self._kept = read
 
+    def _targets(self, y: Answers) -> Array:
+        if self._classes is None:
+            numbers: Array = y[None]
+            return numbers
+        return one_hot(y, self.n_outputs)
+
     def _empty(self, width: int) -> Array:
         return np.empty((self.n_features, width))
+
+    def _no_answers(self, width: int) -> Answers:
+        return np.empty(width, np.float64 if self._classes is None else np.intp)

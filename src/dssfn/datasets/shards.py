@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dssfn._typing import Label
 from dssfn.datasets.contents import Description, description_of
-from dssfn.datasets.files import open_labelled, open_table
+from dssfn.datasets.files import open_labelled
 from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.datasets.samples import FileSamples, room_in
 from dssfn.errors import DataError
@@ -22,7 +22,7 @@ class ShardFiles:
     Parameters
     ----------
     classes : tuple of labels
-        All classes that occur in the nodes' files, sorted.
+        All classes that occur in the nodes' files, sorted, or those of the schema.
     feature_names : tuple of str, optional
         Names of the features; None if a file has no names.
     n_features : int
@@ -33,14 +33,17 @@ class ShardFiles:
         The samples to test on.
     schema : Schema, optional
         What the columns mean that the features are made of.
+    targets : tuple of str
+        The column of numbers to predict, instead of classes.
     """
 
-    classes: tuple[Label, ...]
     feature_names: tuple[str, ...] | None
     n_features: int
     shards: list[FileSamples]
     test: FileSamples | None
+    classes: tuple[Label, ...] = ()
     schema: Schema | None = None
+    targets: tuple[str, ...] = ()
 
 
 def open_shards(
@@ -113,20 +116,14 @@ def open_tables(
     The other parameters are those of `open_shards`.
     """
     each = None if memory is None else memory // len(paths)
-    room = room_in(each)
-    classes = () if schema.target is None else schema.target.classes
 
     def opened(path: str | Path) -> FileSamples:
-        file = open_table(path, schema, is_labelled=True, options=options, room=room)
-        return FileSamples.of_file(file, classes, memory=each)
+        return FileSamples.of_schema(path, schema, memory=each, options=options)
 
     return ShardFiles(
-        classes=classes,
-        feature_names=schema.feature_names,
-        n_features=len(schema.feature_names),
+        **schema.settings(),
         shards=[opened(path) for path in paths],
         test=None if test is None else opened(test),
-        schema=schema,
     )
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -445,28 +446,28 @@ class _Growth:
         """Make the record of a layer known, for the scale of this number."""
         if not self.on_layer:
             return
-        totals = tally.copy()
-        of_zero, validated = totals[4:].tolist()
-        if self.plan.is_regression:
-            totals[2] = 0  # nothing but classes can be correct
+        of_zero, validated = tally[4:].tolist()
         stage = self.progress.layers[layer]
         error, correct, choice = stage["validation"][number].tolist()
         ridge, afresh = self.rules.pulls(layer)[int(choice)]
         is_one = self.basis.n_members == 1
         is_validated = validated > 0 and not is_one
-        has_accuracy = is_validated and not self.plan.is_regression
-        found = {
+        has_classes = not self.plan.is_regression
+        has_accuracy = is_validated and has_classes
+        found: dict[str, Any] = {
             "width": width_of(stage["O"]) if layer else None,
             "ridge": ridge if np.isfinite(ridge) else None,
             "afresh": afresh,
             "validation_error_db": decibel(error, of_zero) if is_validated else None,
             "validation_accuracy": share(correct, validated) if has_accuracy else None,
-            "tried": self._tried(stage, float(totals[1]) if is_one else of_zero),
+            "tried": self._tried(stage, float(tally[1]) if is_one else of_zero),
         }
         if layer == 0:
             found["unvalidated"], found["unaware"] = map(int, stage["gaps"])
         n_averagings = self.progress.iterations[layer]
-        self.on_layer(record_of(layer, totals[:4], n_averagings, **found))
+        self.on_layer(
+            record_of(layer, tally[:4], n_averagings, has_classes=has_classes, **found)
+        )
 
     def _tried(self, stage: Stage, of: float) -> tuple[Tried, ...]:
         """Return what was tried in a layer, if there was a choice."""

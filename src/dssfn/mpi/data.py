@@ -119,7 +119,13 @@ def _check_fit(data: Dataset, plan: Plan) -> None:
             f"The plan's `n_features` must be that of `{data.name}`, {n_features}; got "
             f"{plan.n_features}. Write n_features = {n_features}."
         )
-    labels = np.unique(data.y_train).tolist()
+    if data.targets != plan.targets:
+        raise PlanError(
+            f"The plan's `targets` must be those of `{data.name}`, "
+            f"{list(data.targets)}; got {list(plan.targets)}. Leave them out for "
+            "classes."
+        )
+    labels = [] if data.targets else np.unique(data.y_train).tolist()
     if not set(labels) <= set(plan.classes):
         raise PlanError(
             f"The plan's `classes` must hold all labels of `{data.name}`, got "

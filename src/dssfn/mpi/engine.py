@@ -14,7 +14,7 @@ from dssfn.mpi.job import Job
 from dssfn.planning import settle
 from dssfn.results import Equivalence
 from dssfn.runs import OnLayer, Outcome, Run, outcome_of
-from dssfn.summary import predict_test
+from dssfn.scoring import predict_test
 from dssfn.transports.mpi import MPITransport
 
 # A rank that ended is noticed at once, and one may compute for long between two rounds;

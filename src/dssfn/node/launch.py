@@ -193,15 +193,18 @@ def _tell(record: LayerRecord, plan: Plan) -> None:
     validated = ""
     if record.validation_error_db is not None:
         validated = f"  validation {record.validation_error_db:.2f} dB"
+    accuracy = ""
+    if record.train_accuracy is not None:
+        accuracy = f"  train accuracy {record.train_accuracy:.2%}".replace("%", " %")
     log.info(
-        "layer %d%s%s  cost %.5g  %.2f dB%s  train accuracy %.2f %%  averagings: %d",
+        "layer %d%s%s  cost %.5g  %.2f dB%s%s  averagings: %d",
         record.layer,
         "" if plan.finds_size else f"/{plan.depth}",
         units,
         record.cost,
         record.train_error_db,
         validated,
-        100 * record.train_accuracy,
+        accuracy,
         record.iterations,
     )
 

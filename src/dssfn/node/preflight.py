@@ -95,7 +95,8 @@ def few_samples(n_samples: int) -> str | None:
 def class_counts(samples: FileSamples) -> NDArray[np.intp]:
     """Return how many samples each class of the plan has, from reading all samples.
 
-    Every value of every feature and every label is checked on the way.
+    Every value of every feature and every label is checked on the way. In a regression
+    it is the samples whose target is not zero.
     """
     counts = np.zeros(samples.n_outputs, dtype=np.intp)
     for rows in samples.chunks(CHUNK):
@@ -128,7 +129,8 @@ def _examine_data(
         return None
     found = f"{samples.n_samples} samples, {samples.n_features} features"
     yield Finding("data", True, found)
-    yield Finding("classes", True, _shown_counts(plan, counts))
+    if not plan.is_regression:
+        yield Finding("classes", True, _shown_counts(plan, counts))
     if warning := few_samples(samples.n_samples):
         yield Finding("few samples", None, warning)
     return samples
@@ -139,7 +141,10 @@ def _examine_test(spec: NodeSpec, plan: Plan) -> Iterator[Finding]:
         samples = samples_to_test_on(spec, plan)
         assert samples is not None
         counts = class_counts(samples)
-        return f"{samples.n_samples} samples: {_shown_counts(plan, counts)}"
+        found = f"{samples.n_samples} samples"
+        return (
+            found if plan.is_regression else f"{found}: {_shown_counts(plan, counts)}"
+        )
 
     if spec.test is not None:
         yield _finding("test", test)

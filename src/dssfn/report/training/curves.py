@@ -78,7 +78,7 @@ def draw_error(result: Result) -> Drawing | None:
 def draw_accuracy(result: Result) -> Drawing | None:
     """Draw the accuracy per layer, on training, validation and test samples."""
     rows = result.layers
-    if not rows:
+    if not rows or result.settings.is_regression:
         return None
     validated = is_validated(result)
     axes, told = new_axes(240 if validated else 220), []

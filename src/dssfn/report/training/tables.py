@@ -27,7 +27,7 @@ MOST_CONFUSIONS = 8
 MOST_TRIED = 24  # rows of what was tried
 
 _GROUPS = {
-    "Data": ("partition", "n_features", "feature_names", "classes"),
+    "Data": ("partition", "n_features", "feature_names", "classes", "targets"),
     "Network": (
         "n_nodes", "n_ranks", "topology", "consensus", "tol", "n_rounds", "latency",
         "bandwidth",
@@ -110,19 +110,33 @@ def headlines(result: Result) -> list[Headline]:
     error = _training_error(result)
     if result.node is not None:
         return [*error, *_of_links(result)]
-    tested = Headline("Test accuracy", percent(result.test_accuracy), _tested(result))
-    return [tested, *error, *_of_traffic(result), *_one_machine(result.equivalence)]
+    return [
+        _tested(result),
+        *error,
+        *_of_traffic(result),
+        *_one_machine(result.equivalence),
+    ]
 
 
 def _training_error(result: Result) -> list[Headline]:
     if result.train_error_db is None:
         return []
-    words = f"{percent(result.train_accuracy)} of training samples right"
     kept = result.kept
+    if result.train_accuracy is None:
+        return _error_of_numbers(result, result.train_error_db)
+    words = f"{percent(result.train_accuracy)} of training samples right"
     if kept is not None and kept.validation_accuracy is not None:
         share = percent(kept.validation_accuracy)
         return [Headline("Validation accuracy", share, words)]
     return [Headline("Training error", decibel(result.train_error_db), words)]
+
+
+def _error_of_numbers(result: Result, train_error_db: float) -> list[Headline]:
+    """Return how good a regression is, on validation samples if there are any."""
+    words = f"{decibel(train_error_db)} on training samples"
+    if result.scores is None or result.scores.total.r2 is None:
+        return [Headline("Training error", decibel(train_error_db), "")]
+    return [Headline("Validation R²", f"{result.scores.total.r2:.3f}", words)]
 
 
 def _of_links(result: Result) -> list[Headline]:
@@ -154,11 +168,16 @@ def _training_time(result: Result) -> str:
     return NONE if training is None else seconds(training)
 
 
-def _tested(result: Result) -> str:
-    n_test, accuracy = result.n_test, result.test_accuracy
-    if not n_test or accuracy is None:
-        return "no test samples"
-    return f"{count(accuracy * n_test)} of {plural(n_test, 'test sample')} right"
+def _tested(result: Result) -> Headline:
+    n_test, accuracy, scores = result.n_test, result.test_accuracy, result.test_scores
+    samples = plural(n_test, "test sample") if n_test else "no test samples"
+    if result.settings.is_regression:
+        r2 = NONE if scores is None or scores.r2 is None else f"{scores.r2:.3f}"
+        return Headline("Test R²", r2, samples)
+    words = samples
+    if accuracy is not None:
+        words = f"{count(accuracy * n_test)} of {samples} right"
+    return Headline("Test accuracy", percent(accuracy), words)
 
 
 def _one_machine(equal: Equivalence | None) -> list[Headline]:
@@ -169,7 +188,10 @@ def _one_machine(equal: Equivalence | None) -> list[Headline]:
         return [Headline(name, "not checked", "asked for by --check-equivalence")]
     same = f"{percent(equal.prediction_agreement)} same predictions"
     if equal.central_difference is None:
-        return [Headline(name, "another size", f"was found there; {same}")]
+        words = "was found there"
+        if equal.prediction_agreement is not None:
+            words += f"; {same}"
+        return [Headline(name, "another size", words)]
     words = "relative, of the output matrix"
     if equal.prediction_agreement is not None:
         words = f"relative; {same}"
@@ -223,11 +245,12 @@ def _layer_cells(row: Layer, result: Result) -> dict[str, str]:
     cells["error"] = decibel(row.train_error_db)
     if row.validation_error_db is not None:
         cells["validation error"] = decibel(row.validation_error_db)
-    cells["training"] = percent(row.train_accuracy)
-    if row.validation_error_db is not None:
-        cells["validation"] = percent(row.validation_accuracy)
-    if result.node is None:
-        cells["test"] = percent(row.test_accuracy)
+    if not result.settings.is_regression:
+        cells["training"] = percent(row.train_accuracy)
+        if row.validation_error_db is not None:
+            cells["validation"] = percent(row.validation_accuracy)
+        if result.node is None:
+            cells["test"] = percent(row.test_accuracy)
     cells["averages"] = count(row.iterations)
     if result.node is None:
         cells["rounds"], cells["sent"] = _traffic_of(row)
