@@ -23,7 +23,7 @@ from benchmarks.accuracy.part import Choice
 from benchmarks.accuracy.parts import PARTS
 from dssfn._atomic import write_atomically
 from dssfn.cli.console import notes, screen
-from dssfn.datasets.named import cache_dir
+from dssfn.datasets.places import cache_dir
 from dssfn.errors import DataError, DssfnError, PlanError
 from dssfn.hints import unknown
 from dssfn.report.table import Table

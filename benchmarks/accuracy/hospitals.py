@@ -9,7 +9,7 @@ all hospitals together, as FLamby's pooled training is.
 
 from __future__ import annotations
 
-import os
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -27,7 +27,7 @@ from benchmarks.accuracy.sets import percent
 from benchmarks.accuracy.tabular import Split
 from benchmarks.claim import Claim, at_least
 from dssfn import DSSFNClassifier
-from dssfn.errors import DataError
+from dssfn.datasets.hospitals import HOSPITALS, read_hospitals
 from dssfn.report.evidence.selection import grouped, mean
 from dssfn.report.numbers import NONE
 from dssfn.report.table import Table
@@ -36,7 +36,7 @@ from dssfn.sweeps import Task
 
 NAME = "hospitals"
 N_SEEDS = 5
-HOSPITALS = ("cleveland", "hungarian", "switzerland", "va")
+WITH_GAPS = ("slope", "ca", "thal")
 FLAMBY_SEED, FLAMBY_TRAIN = 43, 0.66
 
 # Test accuracies in FLamby's results files, heart_seed42.csv to heart_seed46.csv of its
@@ -68,8 +68,8 @@ def read_patients(data_dir: Path | None) -> Patients:
     """Return the patients of all hospitals, divided as FLamby divides them."""
     frame = pd.concat(
         [
-            _read_hospital(_folder(data_dir) / f"{name}.csv").assign(hospital=number)
-            for number, name in enumerate(HOSPITALS)
+            _read_hospital(content).assign(hospital=number)
+            for number, content in enumerate(read_hospitals(data_dir).values())
         ],
         ignore_index=True,
     )
@@ -81,21 +81,9 @@ def read_patients(data_dir: Path | None) -> Patients:
     return Patients(split, where[is_train], where[~is_train])
 
 
-def _folder(data_dir: Path | None) -> Path:
-    given = data_dir or os.environ.get("DSSFN_DATA_DIR")
-    folder = Path(given or "") / "heart"
-    if not given or not folder.is_dir():
-        raise DataError(
-            "The four hospitals' files must be in a folder `heart`, got "
-            f"`{given or 'no folder'}`. Name the folder that holds it by `--data-dir` "
-            "or DSSFN_DATA_DIR."
-        )
-    return folder
-
-
-def _read_hospital(path: Path) -> pd.DataFrame:
+def _read_hospital(content: bytes) -> pd.DataFrame:
     """Return the patients without gaps, and which of them are to train on."""
-    frame = pd.read_csv(path).drop(columns=["slope", "ca", "thal"]).dropna()
+    frame = pd.read_csv(io.BytesIO(content)).drop(columns=list(WITH_GAPS)).dropna()
     is_ill = frame["num"] > 0
     # Too few healthy patients in Switzerland for FLamby to stratify.
     enough = min(is_ill.sum(), (~is_ill).sum()) > 2

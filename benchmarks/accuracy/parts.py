@@ -9,6 +9,7 @@ from benchmarks.accuracy import (
     paper_sets,
     regression,
     sets,
+    tables,
     times,
     units,
 )
@@ -18,6 +19,7 @@ PARTS = {
     for one in (
         sets,
         hospitals,
+        tables,
         paper_sets,
         regression,
         imbalance,

@@ -8,6 +8,7 @@ from benchmarks.accuracy import (
     imbalance,
     paper_sets,
     regression,
+    tables,
     times,
 )
 from benchmarks.accuracy.models import (
@@ -30,6 +31,8 @@ def sample_rows():
     for seed in (0, 1):
         rows += _of_part("sets", SETS, CLASSIFIERS, seed, _classified)
         rows += _of_part("hospitals", ["heart"], CLASSIFIERS, seed, _in_hospitals)
+        models = tables.TOGETHER | tables.ALONE
+        rows += _of_part("tables", ["heart"], models, seed, _in_tables)
         rows += _of_part("regression", regression.SETS, REGRESSORS, seed, _regressed)
         rows += _of_part("units", SETS[:12], UNITS, seed, _classified)
         rows += _of_part("imbalance", imbalance.SETS, BALANCED, seed, _balanced)
@@ -72,6 +75,10 @@ def _classified(x):
 
 def _in_hospitals(x):
     return _classified(x) | dict.fromkeys(hospitals.HOSPITALS, 0.75 + x / 2)
+
+
+def _in_tables(x):
+    return _in_hospitals(x) | {"auc": 0.8 + x / 2}
 
 
 def _regressed(x):

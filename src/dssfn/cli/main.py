@@ -92,6 +92,13 @@ add_command(
 )
 add_command(
     app,
+    "data",
+    "dssfn.cli.data:data",
+    "Write a data set as CSV files.",
+    "dssfn data heart",
+)
+add_command(
+    app,
     "schema",
     "dssfn.cli.schema:schema",
     "Propose a schema from tables, or unite several schemas.",

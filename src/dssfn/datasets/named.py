@@ -14,8 +14,10 @@ from dssfn._typing import Array
 from dssfn.datasets.contents import read_labelled
 from dssfn.datasets.dataset import Dataset, check_split, split
 from dssfn.datasets.files import SUFFIXES, existing_file, forgotten_suffix
+from dssfn.datasets.hospitals import NAME as HOSPITALS
 from dssfn.datasets.npz import npz_names
 from dssfn.datasets.openml import check_name, fetch_openml_dataset
+from dssfn.datasets.places import cache_dir, data_folder, folders
 from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.datasets.recipes import RECIPES
 from dssfn.datasets.stored import keep, read_kept, read_stored
@@ -122,12 +124,17 @@ def load_dataset(
     """
     check_name(name)
     check_split(test_size, seed)
-    folder = _data_dir(data_dir)
+    folder = data_folder(data_dir)
     if name in BUILTIN_NAMES:
         return _builtin(name, test_size, seed)
-    stored = _stored(name, folder)
+    stored = _stored(name, data_dir)
     if stored is not None:
         return read_kept(name, stored)
+    if name == HOSPITALS:
+        raise DataError(
+            f"`{name}` must be trained on as tables, since it is four of them, with "
+            f"categories and gaps. `dssfn data {name}` writes them as files."
+        )
     try:
         fetched = fetch_openml_dataset(name)
     except DataError as exc:
@@ -135,16 +142,15 @@ def load_dataset(
     return keep(fetched, cache_dir() / f"{name}.npz")
 
 
-def _stored(name: str, folder: Path | None) -> Path | None:
+def _stored(name: str, data_dir: Path | None) -> Path | None:
     """Return the path of a set that need not be downloaded."""
-    folders = [cache_dir()] if folder is None else [folder, cache_dir()]
-    paths = [one / f"{name}.npz" for one in folders]
+    paths = [one / f"{name}.npz" for one in folders(data_dir)]
     return next((path for path in paths if path.is_file()), None)
 
 
 def _ask_for_suffix(source: str, data_dir: Path | None) -> None:
     """Refuse to download what has the name of a folder or of a file without suffix."""
-    if source in KNOWN_NAMES or _stored(source, _data_dir(data_dir)):
+    if source in KNOWN_NAMES or _stored(source, data_dir):
         return
     path = Path(source)
     if path.is_dir():
@@ -181,24 +187,6 @@ def _builtin(name: str, test_size: float, seed: int) -> Dataset:
     return split(name, X, y, test_size=test_size, seed=seed, feature_names=names)
 
 
-def _data_dir(given: Path | None) -> Path | None:
-    if given is not None:
-        if not Path(given).is_dir():
-            raise DataError(f"`data_dir` must be an existing folder, got `{given}`.")
-        return Path(given)
-    from_environment = os.environ.get("DSSFN_DATA_DIR")
-    return Path(from_environment) if from_environment else None
-
-
-def cache_dir() -> Path:
-    """Return the folder of downloads: `DSSFN_CACHE_DIR`, else one of the user's."""
-    given = os.environ.get("DSSFN_CACHE_DIR")
-    if given:
-        return Path(given)
-    home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "dssfn"
-
-
 def _not_found(name: str, folder: Path | None, exc: DataError) -> str:
     where = f"`{folder}`" if folder else "a data folder (none is set)"
     near = [path.stem for path in folder.glob("*.npz")] if folder else []
@@ -207,5 +195,5 @@ def _not_found(name: str, folder: Path | None, exc: DataError) -> str:
         f"No data set `{name}`: {', '.join(BUILTIN_NAMES)} need nothing; looked for "
         f"`{name}.npz` in {where} and in the cache `{cache_dir()}`, then asked "
         f"OpenML: {exc} To use a file, give its path."
-        f"{did_you_mean(name, (*KNOWN_NAMES, *near))}"
+        f"{did_you_mean(name, (*KNOWN_NAMES, HOSPITALS, *near))}"
     )

@@ -46,10 +46,11 @@ def fetch_openml_dataset(name: str) -> Dataset:
         or the set has features that are not numbers, or missing values.
     """
     check_name(name)
-    frame, target = download(name)
+    recipe = RECIPES.get(name)
+    frame, target = download(name, recipe.data_id if recipe else None)
     data = convert(name, frame, target)
-    if name in RECIPES:
-        check_known(data, RECIPES[name])
+    if recipe is not None:
+        check_known(data, recipe)
     return data
 
 
@@ -62,12 +63,14 @@ def check_name(name: str) -> None:
         )
 
 
-def download(name: str) -> tuple[Any, Any]:
-    """Return the feature frame and the target of one set, as pandas objects."""
+def download(name: str, data_id: int | None = None) -> tuple[Any, Any]:
+    """Return the feature frame and the target of one set, as pandas objects.
+
+    Without OpenML's number of the set, it is found by its name.
+    """
     from sklearn.datasets import fetch_openml  # slow to import, seldom needed
 
-    recipe = RECIPES.get(name)
-    which = {"name": name} if recipe is None else {"data_id": recipe.data_id}
+    which = {"name": name} if data_id is None else {"data_id": data_id}
     try:
         with _deadline(_TIMEOUT), warnings.catch_warnings():
             for chatter in ("A network error occurred", "Downloaded file could have"):

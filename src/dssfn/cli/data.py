@@ -1,0 +1,69 @@
+"""`dssfn data`: data sets by name, as tables to try things on."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dssfn._atomic import write_atomically
+from dssfn.cli.options import DataDir
+from dssfn.cli.outfolder import out_folder
+from dssfn.datasets import KNOWN_NAMES, Dataset, load_dataset
+from dssfn.datasets.hospitals import NAME, read_hospitals
+from dssfn.errors import InputError
+
+LABEL = "label"
+
+
+def data(
+    name: Annotated[
+        str, typer.Argument(help=f"{NAME}, {', '.join(KNOWN_NAMES)}, or of OpenML.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="A folder for the tables.", show_default="the name"),
+    ] = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Write a data set as CSV files.
+
+    `heart` are the patients of four hospitals, with categories and gaps, a table each.
+    Others are one table to train on and one to test on, with the column label. They
+    come from the data folder, the cache or OpenML.
+    """
+    folder = out or Path(name)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(
+            f"`--out` must be a folder that is new or empty, got `{folder}`. Name "
+            "another one."
+        )
+    if name == NAME:
+        tables = read_hospitals(data_dir)
+    else:
+        tables = _tables(load_dataset(name, data_dir=data_dir))
+    with out_folder(folder):
+        for stem, content in tables.items():
+            path = folder / f"{stem}.csv"
+            write_atomically(path, content)
+            n_rows = len(content.splitlines()) - 1
+            print(f"{path}  {n_rows:,} rows")
+
+
+def _tables(found: Dataset) -> dict[str, bytes]:
+    n_features = found.X_train.shape[1]
+    names = found.feature_names or tuple(f"x{k}" for k in range(n_features))
+    train = _csv((*names, LABEL), found.X_train, found.y_train)
+    return {"train": train, "test": _csv((*names, LABEL), found.X_test, found.y_test)}
+
+
+def _csv(head: tuple[str, ...], X: Any, y: Any) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(head)
+    for row, label in zip(X.tolist(), y.tolist(), strict=True):
+        writer.writerow([*row, label])
+    return text.getvalue().encode()
