@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -13,11 +11,10 @@ from dssfn.datasets import hospitals, load_dataset
 from dssfn.datasets.hospitals import COLUMNS, HOSPITALS, TARGET
 from dssfn.errors import DataError
 from tests.support.commands import dssfn, wrong
+from tests.support.data_sets import REAL
 
-DATA_DIR = os.environ.get("DSSFN_DATA_DIR")
 needs_heart = pytest.mark.skipif(
-    not DATA_DIR or not (Path(DATA_DIR) / "heart").is_dir(),
-    reason="DSSFN_DATA_DIR has no folder `heart`",
+    not (REAL / "heart").is_dir(), reason="needs the hospitals' files"
 )
 
 
@@ -49,13 +46,13 @@ def test_the_folder_is_taken_as_it_is(tmp_path):
     assert result.exit_code == 0, result.output
     for name in HOSPITALS:
         written = (tmp_path / "h" / f"{name}.csv").read_bytes()
-        assert written == (Path(DATA_DIR) / "heart" / f"{name}.csv").read_bytes()
+        assert written == (REAL / "heart" / f"{name}.csv").read_bytes()
     assert "303 rows" in result.stdout
 
 
 @needs_heart
 def test_what_openml_writes_becomes_the_same_patients(no_place, monkeypatch):
-    real = hospitals.read_hospitals(Path(DATA_DIR))
+    real = hospitals.read_hospitals(REAL)
     asked = []
 
     def download(name, number):
