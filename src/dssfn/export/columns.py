@@ -98,17 +98,19 @@ def _add_numbers(
     graph: Graph, column: Column, scale: Array, *, has_gaps: bool
 ) -> list[Tensor]:
     """Add a number (J, 1), and whether it is missing if that is a feature."""
-    is_number = column.kind == "number"
-    values = column.name if is_number else _add_truths(graph, column)
-    checked = add_checked(graph, column.name, values, scale, has_gaps=has_gaps)
+    name = column.name
+    if column.kind == "boolean":
+        values = _add_truths(graph, column, has_gaps=has_gaps)
+    else:
+        values = add_checked(graph, name, name, scale, has_gaps=has_gaps)
     if not column.missing:
-        return [checked]
-    return [checked, graph.cast(graph.node("IsNaN", checked), np.float64)]
+        return [values]
+    return [values, graph.cast(graph.node("IsNaN", values), np.float64)]
 
 
-def _add_truths(graph: Graph, column: Column) -> Tensor:
+def _add_truths(graph: Graph, column: Column, *, has_gaps: bool) -> Tensor:
     """Add what is one for true, zero for false, and NaN for a missing value."""
-    numbers = np.array([0.0, 1.0, np.nan])
+    numbers = np.array([0.0, 1.0, np.nan][: 2 + has_gaps])
     known = {
         "".join(letters): code
         for text, code in TRUTHS.items()
