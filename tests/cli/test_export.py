@@ -10,6 +10,7 @@ import pytest
 
 from dssfn import save_network
 from dssfn.export import to_onnx
+from dssfn.schema import Column, Schema
 from tests.support.commands import dssfn, wrong
 from tests.support.networks import ensemble, network
 from tests.support.onnx_runs import answers
@@ -31,7 +32,9 @@ def test_the_file_is_that_of_to_onnx_and_its_size_is_told(model, tmp_path):
     assert "kB" in shown.stdout
     shown = dssfn("export", model, out, "--json")
     told = json.loads(shown.stdout)
-    assert told == {"file": str(out), "file_bytes": out.stat().st_size}
+    assert (told["file"], told["file_bytes"]) == (str(out), out.stat().st_size)
+    assert told["inputs"] == [{"name": "X", "type": "float64", "columns": 3}]
+    assert told["outputs"][0] == {"name": "label", "type": "string", "columns": None}
 
 
 def test_a_regressor_gives_predictions(tmp_path):
@@ -40,6 +43,52 @@ def test_a_regressor_gives_predictions(tmp_path):
     assert "prediction" in shown.stdout
     content = (tmp_path / "m.ONNX").read_bytes()
     assert list(answers(content, np.zeros((1, 2)))) == ["prediction"]
+
+
+COLUMNS = (
+    Column(name="label", kind="number", missing=True),
+    Column(name="note", kind="ignore"),
+    Column(name="sex", kind="category", levels=("f", "m"), same={"M": "m"}),
+    Column(name="pain", kind="category", levels=tuple(range(10)), other=True),
+    Column(name="any", kind="category", other=True, missing=True),
+    Column(name="old", kind="boolean", missing=True),
+)
+
+
+def with_columns(path):
+    schema = Schema(columns=COLUMNS)
+    names = schema.feature_names
+    model = ensemble(P=len(names), schema=schema, feature_names=names)
+    save_network(model, path)
+    return model
+
+
+def test_the_columns_of_a_schema_are_shown_as_the_inputs(tmp_path):
+    model, out = with_columns(tmp_path / "m.safetensors"), tmp_path / "m.onnx"
+    shown = dssfn("export", tmp_path / "m.safetensors", out)
+    assert shown.exit_code == 0, shown.output
+    assert out.read_bytes() == to_onnx(model)
+    lines = [" ".join(line.split()) for line in shown.stdout.splitlines()]
+    assert lines[-7:] == [
+        "inputs 5 columns, each of shape (N, 1)",
+        "label float64, NaN where missing",
+        "sex text: `f`, `m`",
+        "pain text: `0`, `1`, `2`, `3`, `4`, `5`, `6`, `7` and 2 more or any other",
+        'any text: any other, "" where missing',
+        'old text: `true` or `false`, "" where missing',
+        "outputs label_, probabilities, scores",
+    ]
+    shown = dssfn("export", tmp_path / "m.safetensors", out, "--json")
+    told = json.loads(shown.stdout)["inputs"]
+    kinds = [(one["name"], one["type"], one["columns"]) for one in told]
+    assert kinds[:2] == [("label", "float64", 1), ("sex", "string", 1)]
+
+
+def test_encoded_features_are_one_input(tmp_path):
+    model, out = with_columns(tmp_path / "m.safetensors"), tmp_path / "m.onnx"
+    shown = dssfn("export", tmp_path / "m.safetensors", out, "--encoded")
+    assert f"X, float64, a row of {model.plan.n_features} features" in shown.stdout
+    assert out.read_bytes() == to_onnx(model, encoded=True)
 
 
 def test_a_file_that_exists_is_replaced_whole(model, tmp_path):

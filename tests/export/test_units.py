@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from dssfn.exact.bounds import FIRST_TOP, TOP
 from dssfn.exact.fields import field_units
 from dssfn.exact.structured import random_units
-from dssfn.export.answers import Answer
 from dssfn.export.fields import add_field_units
-from dssfn.export.graph import Graph
+from dssfn.export.graph import Graph, Port
 from dssfn.export.onnx_model import model_proto
 from dssfn.export.structured import UnitInputs, add_random_units
 from tests.support.onnx_runs import onnx, session
@@ -24,8 +23,9 @@ def run(add, rows, width):
     graph = Graph("X")
     columns = graph.node("Einsum", "X", equation="ij->ji")
     graph.node("Transpose", add(graph, columns), perm=[1, 0], name="units")
-    answer = Answer("units", np.dtype(np.float32), width)
-    proto = model_proto(onnx, graph, rows.shape[1], [answer], {})
+    given = Port("X", np.dtype(np.float64), rows.shape[1])
+    answer = Port("units", np.dtype(np.float32), width)
+    proto = model_proto(onnx, graph, [given], [answer], {})
     return session(proto.SerializeToString()).run(None, {"X": rows})[0].T
 
 

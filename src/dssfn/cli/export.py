@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -13,10 +14,12 @@ from dssfn.cli.model import ModelArgument, is_same_file
 from dssfn.cli.options import Json
 from dssfn.cli.outcome import print_json
 from dssfn.errors import InputError
-from dssfn.export import to_onnx
+from dssfn.export.graph import Port
+from dssfn.export.onnx_model import exported
+from dssfn.hints import listing
 from dssfn.modelfile import load_network
-from dssfn.report.numbers import size
-from dssfn.training import Model
+from dssfn.report.numbers import plural, size
+from dssfn.schema import Column
 
 SUFFIX = ".onnx"
 
@@ -26,6 +29,13 @@ def export(
     out: Annotated[
         Path, typer.Argument(help="The file to write (model.onnx), or to replace.")
     ],
+    encoded: Annotated[
+        bool,
+        typer.Option(
+            "--encoded",
+            help="Take the features X that columns become, instead of the columns.",
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Write a model as ONNX, which runs without dssfn.
@@ -33,14 +43,16 @@ def export(
     The file has all that a prediction takes, from the scaling of the inputs to
     calibrated probabilities, in standard operators: onnxruntime runs it alone, from any
     language. Its input is X, float64, with a row for each sample and the features in
-    the order that `dssfn info` shows. A classifier answers with label, probabilities
-    and scores, a regressor with prediction.
+    the order that `dssfn info` shows. If the plan has a schema, every column that is
+    used is an input of its own, as it is in the tables: numbers as float64, categories,
+    true and false as text. A classifier answers with label, probabilities and scores, a
+    regressor with prediction.
 
     It needs the extra `onnx`.
     """
     _check_out(out, model)
     network = load_network(model)
-    content = to_onnx(network)
+    content, inputs, outputs = exported(network, encoded=encoded)
     try:
         write_atomically(out, content)
     except OSError as exc:
@@ -49,14 +61,15 @@ def export(
             "Name one in another folder."
         ) from exc
     if json:
-        print_json({"file": str(out), "file_bytes": len(content)})
+        named = {"inputs": _described(inputs), "outputs": _described(outputs)}
+        print_json({"file": str(out), "file_bytes": len(content), **named})
         return
-    n = network.plan.n_features
+    schema = None if encoded else network.plan.schema
     show_pairs(
         [
             ("file", f"{out}, {size(len(content), gap=' ')}"),
-            ("input", f"X, float64, a row of {n} features for each sample"),
-            ("outputs", _outputs(network)),
+            *(_matrix(inputs) if schema is None else _columns(schema.used)),
+            ("outputs", ", ".join(port.name for port in outputs)),
         ]
     )
 
@@ -75,7 +88,37 @@ def _check_out(out: Path, model: Path) -> None:
         )
 
 
-def _outputs(network: Model) -> str:
-    return (
-        "prediction" if network.plan.is_regression else "label, probabilities, scores"
-    )
+def _described(ports: list[Port]) -> list[dict[str, object]]:
+    """Return names, types and numbers of columns; one label has none."""
+    return [
+        {
+            "name": port.name,
+            "type": "string" if port.dtype == object else port.dtype.name,
+            "columns": port.n_columns,
+        }
+        for port in ports
+    ]
+
+
+def _matrix(inputs: list[Port]) -> list[tuple[str, str]]:
+    (port,) = inputs
+    what = f"{port.name}, float64, a row of {port.n_columns} features for each sample"
+    return [("input", what)]
+
+
+def _columns(columns: Sequence[Column]) -> list[tuple[str, str]]:
+    """Return a line for each column."""
+    head = f"{plural(len(columns), 'column')}, each of shape (N, 1)"
+    return [("inputs", head), *((f"  {one.name}", _values(one)) for one in columns)]
+
+
+def _values(column: Column) -> str:
+    """Return what a graph takes in a column, in words."""
+    if column.kind == "number":
+        return "float64" + (", NaN where missing" if column.missing else "")
+    gaps = ', "" where missing' if column.missing else ""
+    if column.kind == "boolean":
+        return f"text: `true` or `false`{gaps}"
+    levels = [listing(column.level_texts)] if column.levels else []
+    others = ["any other"] if column.other else []
+    return f"text: {' or '.join(levels + others)}{gaps}"

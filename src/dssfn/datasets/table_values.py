@@ -14,9 +14,7 @@ from dssfn.errors import DataError
 from dssfn.hints import listing, shortened
 from dssfn.schema import Column, Target
 from dssfn.schema.encoding import GAP, UNKNOWN, Codes, Values
-from dssfn.schema.values import level_text
-
-TRUE, FALSE = ("true", "1", "yes"), ("false", "0", "no")
+from dssfn.schema.values import TRUTHS, level_text
 
 
 def column_values(block: ColumnBlock, column: Column) -> Values:
@@ -96,8 +94,7 @@ def _no_number(block: ColumnBlock, series: pl.Series, row: int) -> DataError:
 
 
 def _truths(block: ColumnBlock, series: pl.Series) -> Array:
-    known = dict.fromkeys(FALSE, 0) | dict.fromkeys(TRUE, 1)
-    codes = _looked_up(series, known, fold=True)
+    codes = _looked_up(series, TRUTHS, fold=True)
     unknown = np.flatnonzero(codes == UNKNOWN)
     if unknown.size:
         row = int(unknown[0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from dssfn.calibration import FLOOR
 from dssfn.config import Plan
 from dssfn.ensemble import Ensemble
 from dssfn.errors import InputError
-from dssfn.export.graph import Graph, Tensor
+from dssfn.export.graph import Graph, Port, Tensor
 from dssfn.hints import shortened
 from dssfn.training import Model
 
@@ -21,41 +20,22 @@ KINDS = {"U": np.dtype(object), "b": np.dtype(bool), "f": np.dtype(np.float64)}
 KINDS |= {"i": np.dtype(np.int64)}
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """One output of a graph.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    dtype : numpy.dtype
-        Its type; that of objects stands for text.
-    n_columns : int, optional
-        How many columns it has; None if it has one number or label for each sample.
-    """
-
-    name: str
-    dtype: np.dtype[Any]
-    n_columns: int | None
-
-
-def add_answers(graph: Graph, model: Model, scores: Tensor) -> list[Answer]:
+def add_answers(graph: Graph, model: Model, scores: Tensor) -> list[Port]:
     """Add the outputs of a model with these scores (Q, J)."""
     plan, Q = model.plan, model.plan.n_outputs
     real = np.dtype(np.float64)
     if plan.is_regression:
-        graph.node("Transpose", scores, perm=[1, 0], name="prediction")
-        return [Answer("prediction", real, Q)]
+        rows = graph.node("Transpose", scores, perm=[1, 0], name="prediction")
+        return [Port(rows, real, Q)]
     rows = graph.node("Transpose", scores, perm=[1, 0], name="scores")
     labels = class_labels(plan)
     codes = graph.node("ArgMax", rows, axis=1, keepdims=0)  # the first of equal ones
-    graph.node("Gather", labels, codes, axis=0, name="label")
-    _add_probabilities(graph, model, rows, "probabilities")
+    label = graph.node("Gather", labels, codes, axis=0, name="label")
+    probabilities = _add_probabilities(graph, model, rows, "probabilities")
     return [
-        Answer("label", labels.dtype, None),
-        Answer("probabilities", real, Q),
-        Answer("scores", real, Q),
+        Port(label, labels.dtype, None),
+        Port(probabilities, real, Q),
+        Port(rows, real, Q),
     ]
 
 
@@ -76,16 +56,15 @@ def class_labels(plan: Plan) -> NDArray[Any]:
     return labels.astype(KINDS[kind])
 
 
-def _add_probabilities(graph: Graph, model: Model, rows: Tensor, name: str) -> None:
+def _add_probabilities(graph: Graph, model: Model, rows: Tensor, name: str) -> Tensor:
     """Add the class probabilities, which are calibrated if members found a slope."""
     if not isinstance(model, Ensemble) or model.n_members == 1:
-        _add_nearest_probabilities(graph, rows, model.plan.n_outputs, name)
-        return
+        return _add_nearest_probabilities(graph, rows, model.plan.n_outputs, name)
     steep = graph.node("Mul", rows, np.float64(model.slope))
-    graph.node("Softmax", steep, axis=1, name=name)
+    return graph.node("Softmax", steep, axis=1, name=name)
 
 
-def _add_nearest_probabilities(graph: Graph, rows: Tensor, Q: int, name: str) -> None:
+def _add_nearest_probabilities(graph: Graph, rows: Tensor, Q: int, name: str) -> Tensor:
     """Add the nearest point of the simplex, softened: see `dssfn.calibration`."""
     highest = graph.node("ReduceMax", rows, axes=[1], keepdims=1)
     centred = graph.node("Sub", rows, highest)
@@ -97,4 +76,4 @@ def _add_nearest_probabilities(graph: Graph, rows: Tensor, Q: int, name: str) ->
     threshold = graph.node("ReduceMax", excess, axes=[1], keepdims=1)
     nearest = graph.node("Relu", graph.node("Sub", centred, threshold))
     shrunk = graph.node("Mul", np.float64(1.0 - FLOOR), nearest)
-    graph.node("Add", shrunk, np.float64(FLOOR / Q), name=name)
+    return graph.node("Add", shrunk, np.float64(FLOOR / Q), name=name)

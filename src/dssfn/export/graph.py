@@ -48,8 +48,33 @@ class Node:
     attributes: dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Port:
+    """One input or output of a graph, with one row for each sample.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    dtype : numpy.dtype
+        Its type; that of objects stands for text.
+    n_columns : int, optional
+        How many columns it has; None if it has one number or label for each sample.
+    """
+
+    name: str
+    dtype: np.dtype[Any]
+    n_columns: int | None
+
+
 class Graph:
     """Operators and constants, to which more can be added.
+
+    Parameters
+    ----------
+    *inputs : str
+        The names of the inputs, which no other tensor takes; one that would is named
+        with an underscore behind.
 
     Examples
     --------
@@ -61,12 +86,12 @@ class Graph:
     'layer_1/Relu_2'
     """
 
-    def __init__(self, samples: Tensor) -> None:
+    def __init__(self, *inputs: Tensor) -> None:
         self.nodes: list[Node] = []
         self.constants: dict[Tensor, NDArray[Any]] = {}
         self._names: dict[tuple[Any, ...], Tensor] = {}  # of what need not be twice
         self._part = ""
-        self._samples = samples  # its rows are counted
+        self._inputs = dict.fromkeys(inputs)  # in their order, and quick to look up
 
     @contextmanager
     def part(self, name: str) -> Iterator[None]:
@@ -104,10 +129,16 @@ class Graph:
             one if isinstance(one, str) else self.constant(np.asarray(one))
             for one in inputs
         )
-        output = name or f"{self._part}{operator}_{len(self.nodes) + 1}"
-        more = (f"{output}/{k}" for k in range(1, n_outputs))
+        output = self._free(name or f"{self._part}{operator}_{len(self.nodes) + 1}")
+        more = (self._free(f"{output}/{k}") for k in range(1, n_outputs))
         self.nodes.append(Node(operator, names, (output, *more), attributes))
         return output
+
+    def _free(self, name: Tensor) -> Tensor:
+        """Return a name that no input has."""
+        while name in self._inputs:
+            name += "_"
+        return name
 
     def constant(self, values: NDArray[Any]) -> Tensor:
         """Return a constant; equal ones are kept once."""
@@ -116,7 +147,7 @@ class Graph:
         digest = hashlib.sha256(content).digest()
         key = ("constant", values.dtype.str, values.shape, digest)
         if key not in self._names:
-            self._names[key] = f"constant_{len(self.constants) + 1}"
+            self._names[key] = self._free(f"constant_{len(self.constants) + 1}")
             self.constants[self._names[key]] = values
         return self._names[key]
 
@@ -165,7 +196,8 @@ class Graph:
         key = ("count", columns)
         if key not in self._names:
             if columns == 1:
-                count = self.node("Shape", self._samples, start=0, end=1)
+                first = next(iter(self._inputs))
+                count = self.node("Shape", first, start=0, end=1)
             else:
                 count = self.node("Mul", self._count(1), np.int64(columns))
             self._names[key] = count

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -11,34 +11,45 @@ from numpy.typing import NDArray
 from dssfn._version import __version__
 from dssfn.ensemble import Ensemble
 from dssfn.errors import InputError
-from dssfn.export.answers import Answer, add_answers
+from dssfn.export.answers import add_answers
+from dssfn.export.columns import add_columns, column_ports, column_properties
 from dssfn.export.ensemble import add_ensemble
 from dssfn.export.fixed_size import add_network
-from dssfn.export.graph import Graph, Node
-from dssfn.export.inputs import INPUT, add_inputs
+from dssfn.export.graph import Graph, Node, Port
+from dssfn.export.inputs import add_matrix, matrix_port
 from dssfn.modelfile import Trained, content_digest, network_of
 from dssfn.training import Model
 
-OPSET, IR_VERSION = 17, 8  # of 2022, which all runtimes of today know
+OPSET, ML_OPSET, IR_VERSION = 17, 3, 8  # of 2022, which all runtimes of today know
+ML, ML_OPERATORS = "ai.onnx.ml", ("LabelEncoder",)  # that look text up
 SAMPLES = "N"  # the size that is open
 MOST_BYTES = 2**31 - 2**26  # of constants; with operators, the format ends at 2 GiB
 
 
-def to_onnx(model: Model | Trained) -> bytes:
+def to_onnx(model: Model | Trained, *, encoded: bool = False) -> bytes:
     """Return a trained model as the content of an ONNX file.
 
     The graph has all that a prediction takes, from standardisation to calibrated
     probabilities, in standard operators (opset 17): a runtime such as onnxruntime needs
     nothing of this package. Its input is `X`, float64 of shape (N, P) for any N, with
-    the features in the order of the plan; those of a table with a schema are encoded,
-    and NaN where a number is missing. A classifier answers with `label` (N,),
-    `probabilities` and `scores` (N, Q), a regressor with `prediction` (N, Q). Equal
-    models give equal bytes.
+    the features in the order of the plan. A model of a table with a schema has an input
+    of shape (N, 1) for each column that is used, by the column's name: float64 for a
+    number, NaN where it is missing, and text for a category and for true and false,
+    empty where it is missing. A classifier answers with `label` (N,), `probabilities`
+    and `scores` (N, Q), a regressor with `prediction` (N, Q); a name that a column has
+    already gets an underscore behind. Equal models give equal bytes.
+
+    What the model refuses ends the run of a graph, too. A value that is no level is
+    refused by a model from a file, and counts as missing for an estimator.
 
     Parameters
     ----------
     model : Network, Ensemble or fitted estimator
         The model, as `load_network` returns it, or an estimator that has one.
+    encoded : bool
+        Whether the input is `X` even if there is a schema: all features that the
+        columns become, NaN where a number is missing. It needs no text, which some
+        runtimes do not have.
 
     Returns
     -------
@@ -63,20 +74,41 @@ def to_onnx(model: Model | Trained) -> bytes:
     >>> label.tolist()
     [0, 0]
     """
+    return exported(model, encoded=encoded).content
+
+
+class Exported(NamedTuple):
+    """The content of an ONNX file, and what the graph takes and gives."""
+
+    content: bytes
+    inputs: list[Port]
+    outputs: list[Port]
+
+
+def exported(model: Model | Trained, *, encoded: bool) -> Exported:
+    """Return a model as `to_onnx` does it, with its inputs and outputs."""
     network = network_of(model)
     onnx = _load_onnx()
-    graph = Graph(INPUT)
-    X = add_inputs(graph, network.scale, has_gaps=network.plan.has_gaps)
+    plan, told = network.plan, _properties(network)
+    schema = None if encoded else plan.schema
+    if schema is None:
+        inputs = [matrix_port(plan)]
+        graph = Graph(inputs[0].name)
+        X = add_matrix(graph, plan, network.scale)
+    else:
+        inputs = column_ports(schema)
+        graph = Graph(*(one.name for one in inputs))
+        takes_unseen = network is not model
+        X = add_columns(graph, schema, network.scale, takes_unseen=takes_unseen)
+        told |= column_properties(schema, takes_unseen=takes_unseen)
     if isinstance(network, Ensemble):
         scores = add_ensemble(graph, network, X)
     else:
         scores = add_network(graph, network, X)
     answers = add_answers(graph, network, scores)
     _check_size(graph)
-    n = network.plan.n_features
-    made = model_proto(onnx, graph, n, answers, _properties(network))
-    content: bytes = made.SerializeToString(deterministic=True)
-    return content
+    made = model_proto(onnx, graph, inputs, answers, told)
+    return Exported(made.SerializeToString(deterministic=True), inputs, answers)
 
 
 def _load_onnx() -> Any:
@@ -103,9 +135,9 @@ def _check_size(graph: Graph) -> None:
 def model_proto(
     onnx: Any,
     graph: Graph,
-    n_features: int,
-    answers: list[Answer],
-    properties: dict[str, str],
+    inputs: list[Port],
+    answers: list[Port],
+    properties: dict[str, Any],
 ) -> Any:
     """Return the `onnx.ModelProto` of a graph.
 
@@ -114,49 +146,51 @@ def model_proto(
     onnx : module
         The package, which is imported when it is needed.
     graph : Graph
-        The graph, with one input of n_features columns.
-    n_features : int
-        P.
-    answers : list of Answer
+        The graph.
+    inputs : list of Port
+        Its inputs.
+    answers : list of Port
         Its outputs.
     properties : dict
-        What describes the model, by name.
+        What describes the model, by name; it is written as JSON.
     """
     helper = onnx.helper
 
-    def described(name: str, dtype: np.dtype[Any], *sizes: int | None) -> Any:
-        shape = [SAMPLES, *(size for size in sizes if size is not None)]
-        return helper.make_tensor_value_info(name, _type(onnx, dtype), shape)
+    def described(port: Port) -> Any:
+        shape = [SAMPLES, *([] if port.n_columns is None else [port.n_columns])]
+        return helper.make_tensor_value_info(port.name, _type(onnx, port.dtype), shape)
 
+    has_text = any(node.operator in ML_OPERATORS for node in graph.nodes)
+    opsets = {"": OPSET} | ({ML: ML_OPSET} if has_text else {})
     made = helper.make_graph(
         [_node_proto(onnx, node) for node in graph.nodes],
         "dssfn",
-        [described(INPUT, np.dtype(np.float64), n_features)],
-        [described(one.name, one.dtype, one.n_columns) for one in answers],
+        [described(one) for one in inputs],
+        [described(one) for one in answers],
         [_tensor(onnx, name, values) for name, values in graph.constants.items()],
     )
     model = helper.make_model(
         made,
-        opset_imports=[helper.make_opsetid("", OPSET)],
+        opset_imports=[helper.make_opsetid(*one) for one in opsets.items()],
         ir_version=IR_VERSION,
         producer_name="dssfn",
         producer_version=__version__,
     )
-    helper.set_model_props(model, properties)
+    texts = {key: msgspec.json.encode(one).decode() for key, one in properties.items()}
+    helper.set_model_props(model, texts)
     return model
 
 
-def _properties(network: Model) -> dict[str, str]:
-    """Return what describes a model, as JSON; nothing that its file does not have."""
+def _properties(network: Model) -> dict[str, Any]:
+    """Return what describes a model; nothing that its file does not have."""
     plan = network.plan
     kind = ("targets", plan.targets) if plan.targets else ("classes", plan.classes)
-    told = {
+    return {
         "dssfn_version": __version__,
         "model_digest": content_digest(network),
         kind[0]: list(kind[1]),
         "feature_names": None if plan.feature_names is None else [*plan.feature_names],
     }
-    return {name: msgspec.json.encode(one).decode() for name, one in told.items()}
 
 
 def _node_proto(onnx: Any, node: Node) -> Any:
@@ -165,7 +199,12 @@ def _node_proto(onnx: Any, node: Node) -> Any:
         for name, value in node.attributes.items()
     }
     return onnx.helper.make_node(
-        node.operator, node.inputs, node.outputs, name=node.outputs[0], **settings
+        node.operator,
+        node.inputs,
+        node.outputs,
+        name=node.outputs[0],
+        domain=ML if node.operator in ML_OPERATORS else None,
+        **settings,
     )
 
 

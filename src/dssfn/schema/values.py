@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+# Text that is true or false, in small letters.
+TRUTHS = {"false": 0, "0": 0, "no": 0, "true": 1, "1": 1, "yes": 1}
+MOST_ZEROS = 6  # behind the point of a whole number, as C's %f writes them
+
 
 def level_text(value: Any) -> str:
     """Return a value as the text of a level.
@@ -22,6 +26,20 @@ def level_text(value: Any) -> str:
     whole, point, rest = text.partition(".")
     is_whole = point and rest.strip("0") == "" and whole.lstrip("+-").isdecimal()
     return whole if is_whole else text
+
+
+def spellings(text: str) -> tuple[str, ...]:
+    """Return how programs write a level, which is given as `level_text` has it.
+
+    >>> spellings("1")[:3], spellings("true"), spellings("M")
+    (('1', '1.', '1.0'), ('true', 'True'), ('M',))
+    """
+    if text in ("true", "false"):
+        return text, text.capitalize()
+    point = f"{text}."
+    if level_text(point) != text:
+        return (text,)
+    return text, *(point + n_zeros * "0" for n_zeros in range(MOST_ZEROS + 1))
 
 
 def level_order(text: str) -> tuple[int, float, str]:
