@@ -14,7 +14,13 @@ from dssfn import (
     load_network,
     save_network,
 )
+from dssfn.datasets import open_tables
+from dssfn.datasets.contents import read_encoded
 from dssfn.errors import DataError, PlanError
+from dssfn.runs import make_plan
+from dssfn.schema import Column, Schema, Target
+from dssfn.simulator import simulate
+from dssfn.topology import build_topology
 
 SMALL = {"members": 3, "n_layers": 1, "width": 20, "random_state": 0}
 
@@ -176,3 +182,24 @@ def test_infinity_is_no_gap():
     X, y = np.array([[1.0], [np.inf], [np.nan], [2.0]]), [0, 1, 0, 1]
     with pytest.raises(ValueError, match="infinity"):
         SSFNClassifier().fit(X, y)
+
+
+def test_what_was_never_seen_is_another_if_the_schema_has_others(table, tmp_path):
+    """An estimator of a model that files were trained by predicts as the files do."""
+    X, y = table
+    path, model = tmp_path / "t.csv", tmp_path / "model.safetensors"
+    X.assign(y=y).to_csv(path, index=False)
+    kind = Column(name="kind", kind="category", levels=("ash", "oak"), other=True)
+    width = Column(name="width", kind="number", missing=True)
+    target = Target(column="y", classes=("low", "tall"))
+    schema = Schema(columns=(kind, width), target=target)
+    files = open_tables([path], schema)
+    plan = make_plan(files, members=2, n_layers=1, width=10)
+    trained = simulate(files.shards, plan, build_topology("complete", 1))
+    save_network(trained.networks[0], model)
+    estimator = SSFNClassifier.from_network(load_network(model))
+    predicted = estimator.predict_proba(X[["kind", "width"]])
+    encoded = read_encoded(path, schema).X.T
+    network = estimator.network_
+    expected = network.probabilities(network.scores(encoded)).T
+    np.testing.assert_array_equal(predicted, expected)

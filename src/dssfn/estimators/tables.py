@@ -20,7 +20,7 @@ from dssfn._typing import Array
 from dssfn.errors import DataError, PlanError
 from dssfn.hints import did_you_mean, listing
 from dssfn.schema import Column, Encoding, Schema
-from dssfn.schema.encoding import GAP
+from dssfn.schema.encoding import GAP, UNKNOWN
 from dssfn.schema.values import level_text
 
 FROM_DTYPE = "from_dtype"
@@ -143,10 +143,13 @@ class Table:
 
 
 def _codes(column: Column, values: NDArray[Any]) -> NDArray[np.intp]:
-    """Return the numbers of levels; those that were never seen count as missing."""
-    known = column.codes()
+    """Return the numbers of levels.
+
+    Those that were never seen are others if the schema has others, else missing.
+    """
+    known, unseen = column.codes(), UNKNOWN if column.has_others else GAP
     codes = [
-        GAP if is_gap else known.get(level_text(value), GAP)
+        GAP if is_gap else known.get(level_text(value), unseen)
         for value, is_gap in zip(values, _gaps(values), strict=True)
     ]
     return np.array(codes, dtype=np.intp)

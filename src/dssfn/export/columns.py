@@ -130,7 +130,8 @@ def _add_levels(graph: Graph, column: Column, takes_unseen: bool) -> Tensor:
     codes = column.codes()
     known = {one: code for text, code in codes.items() for one in spellings(text)}
     if takes_unseen:
-        places = _add_places(graph, column, {NOTHING: gap} | known | codes, gap)
+        known = {NOTHING: gap} | known | codes
+        places = _add_places(graph, column, known, unseen if column.has_others else gap)
     else:
         known |= codes | {NOTHING: gap}
         found = _add_places(graph, column, known, unseen)

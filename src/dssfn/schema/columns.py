@@ -119,6 +119,11 @@ class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return self.kind != "ignore"
 
     @property
+    def has_others(self) -> bool:
+        """Whether there may be values beside the levels; without levels, all are."""
+        return self.other and bool(self.levels)
+
+    @property
     def feature_names(self) -> tuple[str, ...]:
         """The names of the features that it becomes."""
         return tuple(self._feature_names())
