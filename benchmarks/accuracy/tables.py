@@ -82,8 +82,10 @@ def _dssfn(seed: int, hospital: NDArray[np.intp]) -> Model:
 
 
 Maker = Callable[[int, NDArray[np.intp]], Model]
+TOLD = "dssfn told"  # the hospital is a column, too
 TOGETHER: dict[str, Maker] = {
     DSSFN: _dssfn,
+    TOLD: _dssfn,
     "boosting": lambda seed, hospital: HistGradientBoostingClassifier(
         random_state=seed
     ),
@@ -95,6 +97,7 @@ ALONE: dict[str, Maker] = {
 }
 LABELS = {
     DSSFN: "dSSFN, a node in each hospital",
+    TOLD: "dSSFN, with a column that names the hospital",
     "boosting": "boosting, all patients together",
     LOGISTIC: "logistic, all patients together",
     "ssfn alone": "SSFN, each hospital alone",
@@ -105,6 +108,9 @@ LABELS = {
 def measure(data: str, seed: int, model: str, data_dir: Path | None) -> Metrics:
     """Return accuracy and AUC over all patients, and the accuracy in each hospital."""
     patients = read_patients(data_dir)
+    columns = patients.columns
+    if model == TOLD:
+        columns = columns.assign(hospital=pd.Categorical(patients.hospital))
     risk, seconds = np.empty(len(patients.is_sick)), 0.0
     # Every part has patients of each hospital, sick ones and others.
     kinds = 2 * patients.hospital + patients.is_sick
@@ -112,8 +118,8 @@ def measure(data: str, seed: int, model: str, data_dir: Path | None) -> Metrics:
     for train, test in folds.split(kinds, kinds):
         for mine, theirs in _groups(model, patients, train, test):
             made = (TOGETHER | ALONE)[model](seed, patients.hospital[mine])
-            seconds += fit(made, patients.columns.iloc[mine], patients.is_sick[mine])
-            risk[theirs] = made.predict_proba(patients.columns.iloc[theirs])[:, 1]
+            seconds += fit(made, columns.iloc[mine], patients.is_sick[mine])
+            risk[theirs] = made.predict_proba(columns.iloc[theirs])[:, 1]
     is_right = (risk > 0.5) == patients.is_sick
     return {
         "accuracy": float(is_right.mean()),
@@ -157,8 +163,10 @@ def tables(rows: Sequence[Row]) -> list[Table]:
     ]
     head = ("model", "all patients", "AUC", "Cleveland", "Hungary", "Switzerland", "VA")
     note = (
-        f"Accuracy in per cent on patients that were left out, in {N_FOLDS} parts, and "
-        "the area under the ROC curve; means over the seeds."
+        "The share of sick patients is 36 to 93 % by hospital, which a model of one "
+        "hospital knows without being told. Accuracy in per cent on patients that were "
+        f"left out, in {N_FOLDS} parts, and the area under the ROC curve; means over "
+        "the seeds."
     )
     return [Table("Tables as they are", head, measured, note=note)]
 
