@@ -23,7 +23,7 @@ from dssfn.datasets import ReadOptions
 from dssfn.datasets.checks import Source
 from dssfn.datasets.files import existing_file, open_columns, open_labelled, open_table
 from dssfn.datasets.npz import npz_names
-from dssfn.errors import InputError
+from dssfn.errors import DataError, InputError
 from dssfn.importance import Importance
 from dssfn.json_text import to_json
 from dssfn.permutation import (
@@ -58,7 +58,7 @@ def refuse_settings(**settings: object) -> None:
         if value is not None:
             raise InputError(
                 f"`--{name}` must be left out without `--explain`, got {value}. "
-                "Predictions do not need it; `dssfn evaluate` compares them with labels."
+                "`dssfn evaluate` compares predictions with labels."
             )
 
 
@@ -76,7 +76,7 @@ def explanation(
     """Return which columns predictions of the samples X (J, P) of a file depend on."""
     names = _targets(network, data, target, options)
     T = _read_targets(network, data, target, options) if names else None
-    with _progress() as on_column:
+    with _naming(data), _progress() as on_column:
         importance = permutation_importance(
             network,
             X.T,
@@ -122,6 +122,15 @@ def _read_targets(
         return y.astype(np.float64)[None]
     at = Source(data.name, unit="sample").at
     return one_hot(class_codes(y, plan.classes, at), plan.n_outputs)
+
+
+@contextmanager
+def _naming(data: Path) -> Iterator[None]:
+    """Name the file in what is said of its samples."""
+    try:
+        yield
+    except DataError as exc:
+        raise DataError(f"`{data.name}`: {exc}") from exc
 
 
 @contextmanager

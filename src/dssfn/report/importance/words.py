@@ -45,10 +45,10 @@ BASELINE = {
 def short_names(names: Sequence[str], longest: int) -> list[str]:
     """Return names of at most so many letters, cut where they differ least.
 
-    >>> short_names(["pressure, left arm", "pressure, right arm", "age"], 12)
-    ['press…ft arm', 'press…ht arm', 'age']
     >>> short_names(["left arm: pressure", "right arm: pressure"], 10)
     ['left arm:…', 'right arm…']
+    >>> short_names(["pressure: left arm", "pressure: right arm"], 10)
+    ['… left arm', '…right arm']
     """
     whole = [clean(name, len(name)) for name in names]
     # The last letters that stay: none, half of them, or all.
