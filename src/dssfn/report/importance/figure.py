@@ -14,6 +14,7 @@ from dssfn.report.canvas import (
     MaxNLocator,
     finish,
     new_axes,
+    number,
     percent_axis,
     style,
 )
@@ -51,7 +52,7 @@ def _draw(importance: Importance) -> Drawing:
     if not any(means):
         axes.set_xlim(0, 1)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
     if words.is_share:
         percent_axis(axes, "x")
     axes.set_xlabel(
