@@ -131,6 +131,11 @@ def test_the_target_of_a_schema_is_taken_if_the_file_has_it(data, tmp_path):
     frame = pl.read_csv(data)
     frame.drop("way").write_csv(tmp_path / "bare.csv")
     assert explained(path, tmp_path / "bare.csv")["targets"] == []
+    gap = pl.when(pl.col("height") > 0).then(pl.col("way"))
+    frame.with_columns(way=gap).write_csv(tmp_path / "gaps.csv")
+    said = wrong("predict", path, tmp_path / "gaps.csv", "--explain")
+    assert "`gaps.csv`, line" in said
+    assert "Or explain a file without `way`" in said
     frame.rename({"way": "other"}).write_csv(tmp_path / "renamed.csv")
     found = explained(path, tmp_path / "renamed.csv", "--target", "other")
     assert found["baseline"]["accuracy"] == 1.0

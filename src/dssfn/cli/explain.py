@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,7 @@ from dssfn.datasets.checks import Source
 from dssfn.datasets.files import existing_file, open_columns, open_labelled, open_table
 from dssfn.datasets.npz import npz_names
 from dssfn.errors import DataError, InputError
+from dssfn.hints import listing
 from dssfn.importance import Importance
 from dssfn.json_text import to_json
 from dssfn.permutation import (
@@ -75,7 +76,8 @@ def explanation(
 ) -> Explanation:
     """Return which columns predictions of the samples X (J, P) of a file depend on."""
     names = _targets(network, data, target, options)
-    T = _read_targets(network, data, target, options) if names else None
+    with _or_without(names, is_given=target is not None):
+        T = _read_targets(network, data, target, options) if names else None
     with _naming(data), _progress() as on_column:
         importance = permutation_importance(
             network,
@@ -122,6 +124,20 @@ def _read_targets(
         return y.astype(np.float64)[None]
     at = Source(data.name, unit="sample").at
     return one_hot(class_codes(y, plan.classes, at), plan.n_outputs)
+
+
+@contextmanager
+def _or_without(names: Sequence[str], *, is_given: bool) -> Iterator[None]:
+    """Say how to do without labels that were found in a file, but cannot be used."""
+    try:
+        yield
+    except DataError as exc:
+        if is_given:
+            raise
+        raise DataError(
+            f"{exc} Or explain a file without {listing(names)}: without labels it is "
+            "shown how much predictions move."
+        ) from exc
 
 
 @contextmanager

@@ -34,6 +34,7 @@ from dssfn.cli.options import (
     Json,
     Sep,
     Sheet,
+    option,
     read_options,
 )
 from dssfn.ensemble import Ensemble
@@ -41,6 +42,8 @@ from dssfn.errors import InputError
 from dssfn.json_text import to_json
 from dssfn.permutation import MOST_SAMPLES, N_REPEATS
 from dssfn.training import Model
+
+EXPLAIN = "Explanation"  # a heading of the help text
 
 
 def predict(
@@ -58,30 +61,24 @@ def predict(
     ] = None,
     explain: Annotated[
         bool,
-        typer.Option(
-            "--explain", help="Show which columns the predictions depend on, instead."
-        ),
+        option("Show which columns the predictions depend on.", EXPLAIN, "--explain"),
     ] = False,
     target: Annotated[
-        str | None,
-        typer.Option(help="With --explain: the column of labels or numbers."),
+        str | None, option("The column of labels or numbers to explain by.", EXPLAIN)
     ] = None,
     repeats: Annotated[
         int | None,
-        typer.Option(
-            help=f"With --explain: permutations of each column; {N_REPEATS} by default."
-        ),
+        option(f"Permutations of each column; {N_REPEATS} by default.", EXPLAIN),
     ] = None,
     rows: Annotated[
         int | None,
-        typer.Option(
-            help="With --explain: rows to measure on at the most, chosen at random; "
-            f"{MOST_SAMPLES} by default."
+        option(
+            f"Most rows to measure on, chosen at random; {MOST_SAMPLES} by default.",
+            EXPLAIN,
         ),
     ] = None,
     seed: Annotated[
-        int | None,
-        typer.Option(help="With --explain: key of the permutations; 0 by default."),
+        int | None, option("Key of the permutations; 0 by default.", EXPLAIN)
     ] = None,
     columns: Columns = None,
     drop: Drop = None,
