@@ -148,6 +148,14 @@ def test_of_very_many_columns_some_are_told():
     assert "A regression of 1 number" in text
 
 
+def test_settings_are_told_that_mean_something():
+    fixed = card(n_layers=2, width=10, members=1)
+    assert "| scale of the inputs | every column by a deviation of its own |" in fixed
+    assert "| members |" not in fixed
+    assert "| ridge | found by validation |" in card()
+    assert "| scale of the inputs | inputs are as given |" in card(standardize=False)
+
+
 def test_privacy_says_what_this_plan_sends():
     assert "in layer 0 by fold;" in card()
     assert "by fold, each of whole nodes" in card(folds="nodes")

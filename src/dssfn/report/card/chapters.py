@@ -162,7 +162,7 @@ def _settings(facts: ModelFacts, result: Result | None) -> Table:
     rows = [
         ("hidden layers", setting(plan.n_layers)),
         *(_of_members(plan, result) if plan.finds_size else []),
-        ("scale of the inputs", plan.scale if plan.standardize else "as given"),
+        ("scale of the inputs", found.scale_in_words(plan)),
         ("weights of classes", setting(plan.class_weight)),
         ("arithmetic", "exact integers" if plan.is_exact else "floating point"),
         ("solver of a layer", plan.solver),
