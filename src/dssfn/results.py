@@ -386,13 +386,23 @@ def write_result(result: Result, folder: Path, *, private: bool = False) -> None
 def read_result(folder: Path) -> Result:
     """Return the result that a training left in a folder."""
     path = folder / RESULT_FILE
-    try:
-        content = path.read_bytes()
-    except OSError as exc:
-        why = "there is none in it" if folder.is_dir() else exc.strerror
+    if not path.is_file():
+        why = "there is none in it" if folder.is_dir() else "there is no such folder"
         raise DataError(
             f"`DIR` must be a folder with a {RESULT_FILE}, as `dssfn simulate --out "
             f"DIR` leaves it, or the `out` folder of a node; got `{folder}`: {why}."
+        )
+    return read_result_file(path)
+
+
+def read_result_file(path: Path) -> Result:
+    """Return the result that a file holds."""
+    try:
+        content = path.read_bytes()
+    except OSError as exc:
+        raise DataError(
+            f"`{path}` cannot be read: {exc.strerror}. Give the {RESULT_FILE} that a "
+            "training has left."
         ) from exc
     try:
         return msgspec.convert(json.loads(content), Result)

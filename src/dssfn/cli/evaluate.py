@@ -132,7 +132,7 @@ def _evaluate_numbers(
             f"`--target` must be left out: the model has {len(plan.targets)} targets, "
             f"{listing(plan.targets)}, which are all compared."
         )
-    X, T = _features_and_numbers(network, data, target, options)  # (J, P), (J, Q)
+    X, T = features_and_numbers(network, data, target, options)  # (J, P), (J, Q)
     spread = T.std(axis=0)
     measure = TargetMeasure(T.mean(axis=0), np.where(spread > 0, spread, 1.0))
     scores = measure.scores(measure.sums(network.scores(X.T), T.T, None))
@@ -144,9 +144,10 @@ def _evaluate_numbers(
     }
 
 
-def _features_and_numbers(
+def features_and_numbers(
     network: Model, data: Path, target: str | None, options: ReadOptions
 ) -> tuple[Array, Array]:
+    """Return the features (J, P) and the targets (J, Q) that a file has."""
     plan = network.plan
     if plan.schema is not None:
         encoded = read_answers(network, data, target, options)

@@ -24,7 +24,7 @@ def info(model: ModelArgument, json: Json = False) -> None:
     network = load_network(model)
     plan = network.plan
     settings: dict[str, Any] = msgspec.to_builtins(plan)
-    learned = sum(O.size for O in network.outputs)
+    learned = n_learned(network)
     n_bytes = model.stat().st_size
     if json:
         figures = {"widths": _widths(network), "learned_numbers": learned}
@@ -41,7 +41,7 @@ def info(model: ModelArgument, json: Json = False) -> None:
             (outputs[0], _some(outputs[1])),
             *([] if plan.schema is None else [("columns", _columns(plan.schema))]),
             ("features", _features(plan.n_features, plan.feature_names)),
-            ("network", _size(network)),
+            ("network", size_in_words(network)),
             ("learned numbers", f"{learned:,}"),
             *(
                 (name, str(value))
@@ -52,7 +52,12 @@ def info(model: ModelArgument, json: Json = False) -> None:
     )
 
 
-def _size(network: Model) -> str:
+def n_learned(network: Model) -> int:
+    """Return how many numbers a network has learned."""
+    return sum(O.size for O in network.outputs)
+
+
+def size_in_words(network: Model) -> str:
     """Return the size of a network in words."""
     depth = plural(network.plan.depth, "hidden layer")
     widths = _widths(network)

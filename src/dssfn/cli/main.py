@@ -126,6 +126,13 @@ add_command(
     "dssfn info dssfn-demo/model.safetensors",
 )
 add_command(
+    app,
+    "card",
+    "dssfn.cli.card:card",
+    "Write a model card: who trained the model, on what, and how good it is.",
+    "dssfn card dssfn-demo/model.safetensors --out CARD.md",
+)
+add_command(
     node_app,
     "check",
     "dssfn.cli.node:check",

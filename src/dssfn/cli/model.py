@@ -13,7 +13,7 @@ from dssfn.datasets.contents import read_encoded
 from dssfn.datasets.files import SUFFIXES
 from dssfn.errors import ModelFileError
 from dssfn.modelfile import load_network
-from dssfn.schema import Target
+from dssfn.schema import Schema, Target
 from dssfn.training import Model
 
 MOST_CLASSES_SHOWN = 12
@@ -41,7 +41,7 @@ def read_samples(network: Model, data: Path, options: ReadOptions) -> Columns:
     schema = network.plan.schema
     if schema is not None:
         return read_encoded(data, schema, options=options)
-    return read_table(data, **_wanted_columns(network.plan), options=options)
+    return read_table(data, **wanted_columns(network.plan), options=options)
 
 
 def read_answers(
@@ -53,17 +53,23 @@ def read_answers(
     """
     plan = network.plan
     if plan.schema is None:
-        wanted = _wanted_columns(plan)
+        wanted = wanted_columns(plan)
         return read_labelled(data, target, **wanted, options=options)
-    schema = plan.schema
-    if target is not None and (schema.target is None or schema.target.column != target):
-        kind = "number" if plan.is_regression else "class"
-        named = Target(column=target, kind=kind, classes=plan.classes)
-        schema = schema.with_target(named)
+    schema = labelled_schema(plan.schema, plan, target)
     return read_encoded(data, schema, is_labelled=True, options=options)
 
 
-def _wanted_columns(plan: Plan) -> dict[str, Any]:
+def labelled_schema(schema: Schema, plan: Plan, target: str | None) -> Schema:
+    """Return a plan's schema, whose target is another column if one is named."""
+    if target is None or (schema.target is not None and schema.target.column == target):
+        return schema
+    if plan.is_regression:
+        return schema.with_target(Target(column=target, kind="number"))
+    return schema.with_target(Target(column=target, classes=plan.classes))
+
+
+def wanted_columns(plan: Plan) -> dict[str, Any]:
+    """Return which features a file without a schema must have."""
     return {"features": plan.feature_names, "n_features": plan.n_features}
 
 

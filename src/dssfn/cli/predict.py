@@ -17,6 +17,7 @@ from dssfn._atomic import write_atomically
 from dssfn._plain_text import printable
 from dssfn._typing import Array
 from dssfn.cli.console import say_dialect
+from dssfn.cli.explain import explanation, refuse_settings, show_explanation
 from dssfn.cli.model import (
     DataArgument,
     ModelArgument,
@@ -33,12 +34,16 @@ from dssfn.cli.options import (
     Json,
     Sep,
     Sheet,
+    option,
     read_options,
 )
 from dssfn.ensemble import Ensemble
 from dssfn.errors import InputError
 from dssfn.json_text import to_json
+from dssfn.permutation import MOST_SAMPLES, N_REPEATS
 from dssfn.training import Model
+
+EXPLAIN = "Explanation"  # a heading of the help text
 
 
 def predict(
@@ -53,6 +58,27 @@ def predict(
     ] = False,
     out: Annotated[
         Path | None, typer.Option(help="Write to this file instead.")
+    ] = None,
+    explain: Annotated[
+        bool,
+        option("Show which columns the predictions depend on.", EXPLAIN, "--explain"),
+    ] = False,
+    target: Annotated[
+        str | None, option("The column of labels or numbers to explain by.", EXPLAIN)
+    ] = None,
+    repeats: Annotated[
+        int | None,
+        option(f"Permutations of each column; {N_REPEATS} by default.", EXPLAIN),
+    ] = None,
+    rows: Annotated[
+        int | None,
+        option(
+            f"Most rows to measure on, chosen at random; {MOST_SAMPLES} by default.",
+            EXPLAIN,
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, option("Key of the permutations; 0 by default.", EXPLAIN)
     ] = None,
     columns: Columns = None,
     drop: Drop = None,
@@ -73,7 +99,16 @@ def predict(
     A name or a text label that a spreadsheet would take for a formula, because it
     begins with =, +, - or @, stands after a single quote; --json gives all of them as
     they are.
+
+    With --explain every column is shuffled among the rows, and it is shown how much
+    worse the predictions become; without labels, how much they move. Labels are those
+    of the target of the model's schema, of a regression's targets or of `y` in an NPZ
+    file, if the file has them, or of --target. Predictions are then written only with
+    --out p.csv, and beside them p.importance.json and, with the extra `report`, the
+    figure p.importance.png and .svg.
     """
+    if not explain:
+        refuse_settings(target=target, repeats=repeats, rows=rows, seed=seed)
     if out is not None and (out.is_dir() or not out.parent.is_dir()):
         raise InputError(f"`--out` must be a file in an existing folder, got `{out}`.")
     if out is not None and any(is_same_file(out, one) for one in (model, data)):
@@ -92,12 +127,20 @@ def predict(
         output = _classes(network, X, proba=proba)
     if id is not None:
         output = _with_names(id, table.ids or (), output)
+    found = None
+    if explain:
+        found = explanation(
+            network, data, X, options,
+            target=target, repeats=repeats, rows=rows, seed=seed,
+        )  # fmt: skip
     shown = out is None and _is_terminal()
     text = to_json(output) if json else _to_csv(output, shown=shown)
-    if out is None:
-        print(text, end="")
-    else:
+    if out is not None:
         write_atomically(out, text.encode())
+    elif found is None:
+        print(text, end="")
+    if found is not None:
+        show_explanation(found, json=json, beside=out)
 
 
 def _with_names(

@@ -21,6 +21,8 @@ _ARGUMENTS = {
     "n_layers": "layers",
     "n_rounds": "rounds",
     "n_iter": "iterations",
+    "n_repeats": "repeats",
+    "most_samples": "rows",
 }
 # The argument that an error is about stands first; others are told from the names of
 # columns, which may be any, by what only an argument's name has.

@@ -62,6 +62,7 @@ __all__ = [
     "log_log",
     "log_range",
     "new_axes",
+    "number",
     "percent_axis",
     "power_or_number",
     "style",
@@ -213,7 +214,16 @@ def percent_axis(axes: Axes, which: Literal["x", "y"]) -> None:
     """Label an axis with round numbers of per cent."""
     axis = axes.xaxis if which == "x" else axes.yaxis
     axis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g} %"))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{number(value)} %"))
+
+
+def number(value: float) -> str:
+    """Return a number as an axis shows it, with a true minus.
+
+    >>> number(-0.5)
+    '−0.5'
+    """
+    return f"{value:g}".replace("-", "−")
 
 
 def legend_above(axes: Axes, *, columns: int) -> None:

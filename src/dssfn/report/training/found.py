@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dssfn.config import MOST_LAYERS
+from dssfn.config import AUTO, MOST_LAYERS, Plan
 from dssfn.records import warning_about
 from dssfn.report.numbers import count, plural
 from dssfn.results import Result
@@ -47,10 +47,19 @@ def members(result: Result) -> str:
 
 def input_scale(result: Result) -> str:
     """Return what the inputs are divided by."""
-    settings = result.settings
-    if not settings.standardize:
+    return scale_in_words(result.settings)
+
+
+def scale_in_words(plan: Plan) -> str:
+    """Return what the inputs of a trained model are divided by.
+
+    >>> scale_in_words(Plan(n_features=2, classes=("a", "b"), n_layers=1, width=9))
+    'every column by a deviation of its own'
+    """
+    if not plan.standardize:
         return "inputs are as given"
-    return _SCALES.get(settings.scale, settings.scale)
+    # A network of fixed size leaves it open, and has but one way.
+    return _SCALES["columns" if plan.scale == AUTO else plan.scale]
 
 
 def width(result: Result) -> str:

@@ -1,0 +1,1 @@
+"""Model cards: what a model is, for those who use it or answer for it."""

@@ -1,0 +1,69 @@
+"""What left the nodes in a training, for a model card."""
+
+from __future__ import annotations
+
+from dssfn.config import Plan
+from dssfn.report.card.chapter import Chapter
+from dssfn.report.numbers import setting
+from dssfn.report.table import Table
+
+_RULES = ("min_rows", "min_cell")  # of a plan about few rows, which it may lack
+
+
+def privacy_chapter(plan: Plan) -> Chapter:
+    """Return what nodes send by this plan, and what they do not."""
+    words = [
+        "Samples and labels do not leave a node. It sends sums over its rows to its "
+        "neighbours on the graph, and all nodes receive the totals. No noise is added: "
+        "sums over few rows tell much of them, and the model itself tells something of "
+        "the data that it was trained on."
+    ]
+    rules = [
+        (name, setting(getattr(plan, name)))
+        for name in _RULES
+        if getattr(plan, name, None) is not None
+    ]
+    rules.append(("figures of each node are told to all", setting(plan.publish_scores)))
+    return Chapter(
+        "Privacy",
+        words,
+        [
+            Table("What nodes send", ("message", "what it tells"), _messages(plan)),
+            Table("Settings", ("rule", "value"), rules),
+        ],
+    )
+
+
+def _messages(plan: Plan) -> list[tuple[str, str]]:
+    rows = []
+    if plan.standardize or plan.has_gaps:
+        scaling = "number of rows; sum and squared spread of every feature"
+        rows.append(("scaling of the inputs", scaling))
+    by_fold = ""
+    if plan.finds_size and plan.size != "ssfn":
+        by_fold = "; in layer 0 by fold" + ", each of whole nodes" * (
+            plan.folds == "nodes"
+        )
+    products = f"sums of products of features with targets{by_fold}; the squared error"
+    rows.append(("every layer", products))
+    rows.append(("every layer, to solve it", _SOLVED[_solver(plan)]))
+    if by_fold:
+        scores = "right answers by class, log loss, and how sure the model was"
+        if plan.is_regression:
+            scores = "squared and absolute errors; sums and squares of the targets"
+        rows.append(("scores, after the last layer", scores))
+    return rows
+
+
+_SOLVED = {
+    "gram": "sums of products of features with each other",
+    "krylov": "products of these sums with a few agreed vectors",
+    "admm": "a solution of its own, and what it differs by, in every iteration",
+    "auto": "sums of products of features with each other, or products with these",
+}
+
+
+def _solver(plan: Plan) -> str:
+    if plan.finds_size or plan.is_exact:
+        return "gram"
+    return plan.solver if plan.solver in _SOLVED else "auto"

@@ -1,0 +1,1 @@
+"""The importance of columns for predictions: words, and a figure."""
