@@ -39,6 +39,7 @@ class NpzSamples:
     """
 
     dialect = ""  # there is but one
+    has_gaps = False
 
     def __init__(self, path: Path, target: str | None, room: int | None) -> None:
         self.path = path
