@@ -20,21 +20,13 @@ from dssfn.cli.model import (
     read_classes,
     read_model,
 )
-from dssfn.cli.options import (
-    Columns,
-    Decimal,
-    Drop,
-    Encoding,
-    Id,
-    Json,
-    Sep,
-    Sheet,
-    read_options,
-)
+from dssfn.cli.options import Json
 from dssfn.cli.outcome import print_json
+from dssfn.cli.reading import reads_files
 from dssfn.datasets import ReadOptions, read_table
 from dssfn.datasets.checks import Source, feature_matrix
 from dssfn.datasets.npz import read_npz
+from dssfn.datasets.read_options import ALL
 from dssfn.errors import DataError, InputError
 from dssfn.hints import listing
 from dssfn.scores import TargetMeasure
@@ -42,6 +34,7 @@ from dssfn.shard import class_codes
 from dssfn.training import Model
 
 
+@reads_files
 def evaluate(
     model: ModelArgument,
     data: DataArgument,
@@ -49,22 +42,15 @@ def evaluate(
         str | None,
         typer.Option(help="The column of labels or numbers; `y` for NPZ."),
     ] = None,
-    columns: Columns = None,
-    drop: Drop = None,
-    id: Id = None,
-    sep: Sep = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
+    read: ReadOptions = ALL,
     json: Json = False,
 ) -> None:
     """Compare a model's predictions with the labels of a file."""
     network = read_model(model)
-    options = read_options(columns, drop, id, sep, decimal, encoding, sheet)
     if network.plan.is_regression:
-        figures = _evaluate_numbers(network, data, target, options)
+        figures = _evaluate_numbers(network, data, target, read)
     else:
-        figures = _evaluate_classes(network, data, target, options)
+        figures = _evaluate_classes(network, data, target, read)
     if json:
         print_json(figures)
         return

@@ -24,23 +24,16 @@ from dssfn.cli.model import (
     read_model,
     read_samples,
 )
-from dssfn.cli.options import (
-    Columns,
-    Decimal,
-    Drop,
-    Encoding,
-    Id,
-    Json,
-    Sep,
-    Sheet,
-    read_options,
-)
+from dssfn.cli.options import Json
+from dssfn.cli.reading import reads_files
+from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.ensemble import Ensemble
 from dssfn.errors import InputError
 from dssfn.json_text import to_json
 from dssfn.training import Model
 
 
+@reads_files
 def predict(
     model: ModelArgument,
     data: DataArgument,
@@ -54,13 +47,7 @@ def predict(
     out: Annotated[
         Path | None, typer.Option(help="Write to this file instead.")
     ] = None,
-    columns: Columns = None,
-    drop: Drop = None,
-    id: Id = None,
-    sep: Sep = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
+    read: ReadOptions = ALL,
     json: Json = False,
 ) -> None:
     """Predict every sample of a file, as CSV.
@@ -82,16 +69,15 @@ def predict(
             "another file."
         )
     network = read_model(model)
-    options = read_options(columns, drop, id, sep, decimal, encoding, sheet)
-    table = read_samples(network, data, options)
+    table = read_samples(network, data, read)
     say_dialect(data.name, table.dialect)
     X = table.X
     if network.plan.is_regression:
         output = _numbers(network, X, spread=proba)
     else:
         output = _classes(network, X, proba=proba)
-    if id is not None:
-        output = _with_names(id, table.ids or (), output)
+    if read.id is not None:
+        output = _with_names(read.id, table.ids or (), output)
     shown = out is None and _is_terminal()
     text = to_json(output) if json else _to_csv(output, shown=shown)
     if out is None:

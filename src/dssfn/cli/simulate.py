@@ -15,14 +15,9 @@ from dssfn.cli.options import (
     Alpha,
     Bias,
     ClassWeight,
-    Columns,
     DataDir,
-    Decimal,
-    Drop,
-    Encoding,
     Folds,
     Gain,
-    Id,
     ImageShape,
     JsonOutput,
     Layers,
@@ -32,8 +27,6 @@ from dssfn.cli.options import (
     Quiet,
     Ridge,
     Scale,
-    Sep,
-    Sheet,
     Size,
     Solver,
     Standardize,
@@ -43,19 +36,27 @@ from dssfn.cli.options import (
     Units,
     Width,
     option,
-    read_options,
     training_settings,
 )
 from dssfn.cli.presentation import Presentation
+from dssfn.cli.reading import reads_files
 from dssfn.cli.sample import schema_settings
 from dssfn.config import PRECISIONS, bytes_of
-from dssfn.datasets import KNOWN_NAMES, PARTITIONS, open_shards, open_tables
+from dssfn.datasets import (
+    KNOWN_NAMES,
+    PARTITIONS,
+    ReadOptions,
+    open_shards,
+    open_tables,
+)
+from dssfn.datasets.read_options import ALL
 from dssfn.errors import PlanError
 from dssfn.presets import paper_mu
 from dssfn.registry import AVERAGING
 from dssfn.runs import DataOptions, divided, execute, from_files, make_plan
 
 
+@reads_files
 def simulate(
     data: Annotated[
         str | None, option(f"A file, or a name: {', '.join(KNOWN_NAMES)}, ...", DATA)
@@ -72,13 +73,7 @@ def simulate(
     test: TestFile = None,
     test_size: TestSize = 0.25,
     data_dir: DataDir = None,
-    columns: Columns = None,
-    drop: Drop = None,
-    id: Id = None,
-    sep: Sep = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
+    read: ReadOptions = ALL,
     partition: Annotated[
         str, option(f"How samples are divided: {', '.join(PARTITIONS)}.", DATA)
     ] = "iid",
@@ -184,7 +179,6 @@ def simulate(
         latency=latency, bandwidth=bandwidth, seed=seed,
     )  # fmt: skip
     budget = None if memory is None else bytes_of(memory)
-    read = read_options(columns, drop, id, sep, decimal, encoding, sheet)
     if data is not None:
         options = DataOptions(data, target, partition, test, test_size, data_dir, read)
         loaded = options.load(seed)
