@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 import numpy as np
 import typer
 from rich.table import Table as Grid
@@ -155,7 +155,8 @@ def _features_and_numbers(
         )
     targets = plan.targets if target is None else (target,)
     if options.columns is not None:  # the targets are read as if they were features
-        options = replace(options, columns=(*options.columns, *targets))
+        chosen = (*options.columns, *targets)
+        options = msgspec.structs.replace(options, columns=chosen)
     features = [*plan.feature_names, *targets]
     table = read_table(data, features=features, options=options)
     say_dialect(data.name, table.dialect)

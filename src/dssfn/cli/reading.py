@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated, Any
 
 from dssfn.cli.listed import words
@@ -39,13 +40,19 @@ Encoding = Annotated[
 Sheet = Annotated[str | None, option("The sheet of an XLSX file with several.", DATA)]
 
 
-def reads_files(command: Callable[..., None]) -> Callable[..., None]:
+def reads_files(
+    command: Callable[..., None],
+    *,
+    checked: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> Callable[..., None]:
     """Give a command the options about data files; it gets them as its `read`.
 
     Parameters
     ----------
     command : callable
         A function with a parameter ``read: ReadOptions = ALL``.
+    checked : callable
+        Returns a context in which the options are checked.
 
     Examples
     --------
@@ -63,7 +70,9 @@ def reads_files(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def run(**given: Any) -> None:
         said = {name: given.pop(name, None) for name in options}
-        command(**given, read=_read_options(**said))
+        with checked():
+            read = _read_options(**said)
+        command(**given, read=read)
 
     parameters: list[inspect.Parameter] = []
     for one in shown.parameters.values():

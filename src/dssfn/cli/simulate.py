@@ -67,7 +67,7 @@ def simulate(
     ] = None,
     schema: Annotated[
         Path | None,
-        option("With --shard: what columns mean, as `dssfn schema` writes it.", DATA),
+        option("What columns of files mean, as `dssfn schema` writes it.", DATA),
     ] = None,
     target: Target = None,
     test: TestFile = None,
@@ -163,8 +163,6 @@ def simulate(
         raise PlanError(
             f"`--nodes` must be left out, or {len(shard)}: one per --shard."
         )
-    if schema is not None and not shard:
-        raise PlanError("`--schema` explains the columns of files given by `--shard`.")
     graph = read_topology(topology, len(shard) if shard else nodes, degree, seed)
     if preset == "paper" and data and (row := paper_mu(data, graph.n_nodes)):
         mu_input, mu_hidden = mu_input or row[0], mu_hidden or row[1]
@@ -179,19 +177,21 @@ def simulate(
         latency=latency, bandwidth=bandwidth, seed=seed,
     )  # fmt: skip
     budget = None if memory is None else bytes_of(memory)
+    known = None
+    if schema is not None:
+        known = schema_settings(schema, [], target, None, None)["schema"]
     if data is not None:
         options = DataOptions(data, target, partition, test, test_size, data_dir, read)
-        loaded = options.load(seed)
+        loaded = options.load(seed, known)
         say_dialect(loaded.name, loaded.dialect, quiet=quiet)
         plan = make_plan(loaded, **settings)
         run = divided(loaded, plan, graph, partition, memory=budget)
     else:
         more: dict[str, Any] = {"test": test, "memory": budget, "options": read}
-        if schema is None:
+        if known is None:
             files = open_shards(shard or [], target, **more)
         else:
-            known = schema_settings(schema, [], target, None, None)
-            files = open_tables(shard or [], known["schema"], **more)
+            files = open_tables(shard or [], known, **more)
         for path, samples in zip(shard or [], files.shards, strict=True):
             say_dialect(path.name, samples.dialect, quiet=quiet)
         run = from_files(files, graph, settings, memory=budget)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dssfn._typing import Array
-from dssfn.datasets.contents import read_labelled
+from dssfn.datasets.contents import Columns, read_encoded, read_labelled
 from dssfn.datasets.dataset import Dataset, check_split, split
 from dssfn.datasets.files import SUFFIXES, existing_file, forgotten_suffix
 from dssfn.datasets.npz import npz_names
@@ -21,6 +21,7 @@ from dssfn.datasets.recipes import RECIPES
 from dssfn.datasets.stored import keep, read_kept, read_stored
 from dssfn.errors import DataError, PlanError
 from dssfn.hints import did_you_mean, no_file
+from dssfn.schema import Schema
 
 BUILTIN_NAMES = ("digits", "wine", "breast_cancer", "iris")
 """Sets that come with scikit-learn and need no download."""
@@ -38,6 +39,7 @@ def load(
     seed: int = 0,
     test_file: str | Path | None = None,
     options: ReadOptions = ALL,
+    schema: Schema | None = None,
 ) -> Dataset:
     """Load a named data set or a file.
 
@@ -54,6 +56,8 @@ def load(
         A second file to test on, instead of a share of the first.
     options : ReadOptions
         Which columns of a file to take, and how it is written, as in `read_table`.
+    schema : Schema, optional
+        What the columns of a file mean, and what is to be predicted: classes.
 
     Examples
     --------
@@ -64,31 +68,59 @@ def load(
     if not _is_path(source):
         _ask_for_suffix(source, data_dir)
         _refuse(source, "a named set", target=target, test_file=test_file)
-        _refuse_options(source, "a named set", options)
+        _refuse(source, "a named set", schema=schema, **options.given)
         return load_dataset(source, data_dir=data_dir, test_size=test_size, seed=seed)
     path = existing_file(source)
     if path.suffix.lower() == ".npz" and "X_train" in npz_names(path):
         _refuse(path.name, "already split", target=target, test_file=test_file)
-        _refuse_options(path.name, "already split", options)
+        _refuse(path.name, "already split", schema=schema, **options.given)
         return read_stored(path.stem, path)
-    table = read_labelled(path, target, options=options)
+    _check_target(schema)
+
+    def read(file: str | Path, like: Columns | None = None) -> Columns:
+        if schema is not None:
+            return read_encoded(file, schema, is_labelled=True, options=options)
+        if like is None:
+            return read_labelled(file, target, options=options)
+        names, n_features = like.feature_names, like.X.shape[1]
+        return read_labelled(
+            file, target, features=names, n_features=n_features, options=options
+        )
+
+    table = read(path)
     names, X, y = table.feature_names, table.X, table.y
-    assert y is not None  # read_labelled always gives labels
+    assert y is not None  # all samples that are read here have labels
     if test_file is None:
         data = split(
             path.name, X, y, test_size=test_size, seed=seed, feature_names=names
         )
-        return replace(data, dialect=table.dialect)
-    test = read_labelled(
-        test_file, target, features=names, n_features=X.shape[1], options=options
-    )
+        return replace(data, dialect=table.dialect, schema=schema)
+    test = read(test_file, table)
     assert test.y is not None
     if not np.isin(np.unique(test.y), y).any():
         raise DataError(
             f"No label of `{Path(test_file).name}` occurs in `{path.name}`: "
             f"{test.y[0].item()!r} against {y[0].item()!r}. Write labels alike in both."
         )
-    return Dataset(path.name, X, y, test.X, test.y, names, dialect=table.dialect)
+    return Dataset(
+        path.name,
+        X,
+        y,
+        test.X,
+        test.y,
+        names,
+        schema=schema,
+        dialect=table.dialect,
+    )
+
+
+def _check_target(schema: Schema | None) -> None:
+    """Refuse a schema that says nothing of classes."""
+    if schema is not None and schema.target is not None and not schema.target.classes:
+        raise PlanError(
+            "`schema` must have a target that is a class, got the number "
+            f"`{schema.target.column}`. In Python, `SSFNRegressor` predicts numbers."
+        )
 
 
 def load_dataset(
@@ -163,12 +195,6 @@ def _refuse(source: str, what: str, **given: object) -> None:
     for name, value in given.items():
         if value is not None:
             raise PlanError(f"`{name}` must be left out: `{source}` is {what}.")
-
-
-def _refuse_options(source: str, what: str, options: ReadOptions) -> None:
-    for one in fields(options):
-        if getattr(options, one.name) != one.default:
-            raise PlanError(f"`{one.name}` must be left out: `{source}` is {what}.")
 
 
 def _builtin(name: str, test_size: float, seed: int) -> Dataset:

@@ -136,7 +136,9 @@ class FileSamples:
         """Return samples with the features and classes that all nodes agreed on."""
         if plan.schema is not None:
             room = room_in(memory)
-            file = open_table(path, plan.schema, is_labelled=True, room=room)
+            file = open_table(
+                path, plan.schema, is_labelled=True, options=options, room=room
+            )
             return cls.of_file(file, plan.classes, memory=memory)
         return cls(
             path,
