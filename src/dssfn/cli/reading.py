@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Annotated, Any
 
 from dssfn.cli.listed import words
 from dssfn.cli.options import DATA, option
 from dssfn.datasets import ReadOptions
+from dssfn.errors import PlanError
 
 Columns = Annotated[
     str | None, option("The features to take, as in age,weight.", DATA, "--columns")
@@ -79,6 +81,12 @@ def reads_files(
         parameters += options.values() if one.name == "read" else [one]
     run.__signature__ = shown.replace(parameters=parameters)  # type: ignore[attr-defined]
     return run
+
+
+def check_has_file(read: ReadOptions, files: Sequence[Path], what: str) -> None:
+    """Refuse options about data files where there is none that they are about."""
+    if read.given and not files:
+        raise PlanError(f"`--{next(iter(read.given))}` must come with {what}.")
 
 
 def _read_options(
