@@ -51,9 +51,7 @@ def survey_columns(
     file = open_columns(path, options)
     if target is not None:
         target_column(path.name, file.names, target)
-    offered = offered_columns(
-        path.name, file.names, options, target, index=file.index
-    )
+    offered = offered_columns(path.name, file.names, options, target, index=file.index)
     wanted = [name for name in file.names if name in {target, *offered}]
     surveyed_rows(file, wanted, 0)
     found = {name: Seen(name) for name in wanted}
