@@ -22,6 +22,7 @@ from dssfn.cli.model import (
 )
 from dssfn.cli.options import Json
 from dssfn.cli.outcome import print_json
+from dssfn.cli.read_progress import reading_progress
 from dssfn.cli.reading import reads_files
 from dssfn.datasets import ReadOptions, read_table
 from dssfn.datasets.checks import Source, feature_matrix
@@ -88,7 +89,8 @@ def _shown(figures: dict[str, Any], name: str, form: str) -> str:
 def _evaluate_classes(
     network: Model, data: Path, target: str | None, options: ReadOptions
 ) -> dict[str, Any]:
-    table = read_classes(network, data, target, options)
+    with reading_progress():
+        table = read_classes(network, data, target, options)
     say_dialect(data.name, table.dialect)
     assert table.y is not None
     at = Source(data.name, unit="sample").at
@@ -158,7 +160,8 @@ def _features_and_numbers(
         chosen = (*options.columns, *targets)
         options = msgspec.structs.replace(options, columns=chosen)
     features = [*plan.feature_names, *targets]
-    table = read_table(data, features=features, options=options)
+    with reading_progress():
+        table = read_table(data, features=features, options=options)
     say_dialect(data.name, table.dialect)
     X, T = np.split(table.X, [plan.n_features], axis=1)
     return X, T

@@ -25,6 +25,7 @@ from dssfn.cli.model import (
     read_samples,
 )
 from dssfn.cli.options import Json
+from dssfn.cli.read_progress import reading_progress
 from dssfn.cli.reading import reads_files
 from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.ensemble import Ensemble
@@ -69,7 +70,8 @@ def predict(
             "another file."
         )
     network = read_model(model)
-    table = read_samples(network, data, read)
+    with reading_progress():
+        table = read_samples(network, data, read)
     say_dialect(data.name, table.dialect)
     X = table.X
     if network.plan.is_regression:

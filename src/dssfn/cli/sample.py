@@ -11,6 +11,7 @@ from typing import Any
 
 from dssfn._typing import Label
 from dssfn.cli.listed import labels, words
+from dssfn.cli.read_progress import reading_progress
 from dssfn.cli.schema import united_schema
 from dssfn.datasets import describe
 from dssfn.datasets.columns import feature_columns
@@ -30,7 +31,8 @@ def data_settings(
     read: ReadOptions = ALL,
 ) -> dict[str, Any]:
     """Return what the options and a sample file say of classes and features."""
-    sample = None if like is None else describe(like, target, options=read)
+    with reading_progress():
+        sample = None if like is None else describe(like, target, options=read)
     found: dict[str, Any] = {}
     if classes is not None:
         found["classes"] = _classes(classes, sample)

@@ -15,6 +15,7 @@ from dssfn._typing import Label
 from dssfn.cli.listed import words
 from dssfn.cli.options import Json, option
 from dssfn.cli.outcome import print_json, show_lines
+from dssfn.cli.read_progress import reading_progress
 from dssfn.cli.reading import check_has_file, reads_files
 from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.errors import InputError, PlanError
@@ -96,9 +97,10 @@ def united_schema(
         if path not in tables:
             found[called] = load_schema(path)
             continue
-        found[called], said = propose_schema(
-            path, target, groups, is_number=is_number, options=read
-        )
+        with reading_progress():
+            found[called], said = propose_schema(
+                path, target, groups, is_number=is_number, options=read
+            )
         for name, lines in said.items():
             begins = f"{path.name}: " if len(files) > 1 else ""
             remarks.setdefault(name, []).extend(begins + line for line in lines)

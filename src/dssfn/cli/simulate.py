@@ -39,6 +39,7 @@ from dssfn.cli.options import (
     training_settings,
 )
 from dssfn.cli.presentation import Presentation
+from dssfn.cli.read_progress import reading_progress
 from dssfn.cli.reading import reads_files
 from dssfn.cli.sample import schema_settings
 from dssfn.config import PRECISIONS, bytes_of
@@ -182,16 +183,18 @@ def simulate(
         known = schema_settings(schema, [], target, None, None)["schema"]
     if data is not None:
         options = DataOptions(data, target, partition, test, test_size, data_dir, read)
-        loaded = options.load(seed, known)
+        with reading_progress(quiet=quiet):
+            loaded = options.load(seed, known)
         say_dialect(loaded.name, loaded.dialect, quiet=quiet)
         plan = make_plan(loaded, **settings)
         run = divided(loaded, plan, graph, partition, memory=budget)
     else:
         more: dict[str, Any] = {"test": test, "memory": budget, "options": read}
-        if known is None:
-            files = open_shards(shard or [], target, **more)
-        else:
-            files = open_tables(shard or [], known, **more)
+        with reading_progress(quiet=quiet):
+            if known is None:
+                files = open_shards(shard or [], target, **more)
+            else:
+                files = open_tables(shard or [], known, **more)
         for path, samples in zip(shard or [], files.shards, strict=True):
             say_dialect(path.name, samples.dialect, quiet=quiet)
         run = from_files(files, graph, settings, memory=budget)

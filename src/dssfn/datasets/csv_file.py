@@ -45,6 +45,8 @@ class Lines:
     text: bytes
     first: int
     """The number of the line below the header."""
+    end: int
+    """Bytes of the file up to here, as UTF-8."""
 
 
 class CsvReader:
@@ -83,16 +85,17 @@ class CsvReader:
         own = self._dialect.separator.join(placeholders(range(len(self.names))))
         prefix = own.encode() + b"\n"
         header = b""
-        line = 1
+        line, end = 1, 0
         try:
             for block in record_blocks(self._text, _CSV_BYTES):
+                end += len(block)
                 if not header:  # nor was there one if all lines so far are blank
                     start, block = cut_header(block)
                     line += start.count(b"\n")
                     header = start.lstrip(b"\r\n")
                     if header:
                         self._check_header(header)
-                yield Lines(prefix + block, line)
+                yield Lines(prefix + block, line, end)
                 line += block.count(b"\n")
         except OSError as exc:
             raise self._explained(reason(exc)) from exc
@@ -129,6 +132,10 @@ class CsvReader:
             above = np.searchsorted(feeds, record_ends(block.text)[:n_rows])
             lines = block.first + above if len(above) == n_rows else None
         return Source(self.path.name, unit="line", first=block.first, lines=lines)
+
+    def share(self, block: Lines) -> float | None:
+        """Return how much of the file has been read with a block, if it is known."""
+        return self._text.share(block.end)
 
     def _check_header(self, header: bytes) -> None:
         if self._header is None:
