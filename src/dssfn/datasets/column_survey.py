@@ -13,7 +13,7 @@ from dssfn.datasets.files import existing_file, open_columns
 from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.errors import DataError
 from dssfn.schema.proposal import Seen
-from dssfn.schema.values import level_text
+from dssfn.schema.values import WORDS_FOR_MISSING, level_text
 
 MOST_COUNTED = 1000  # values of a column
 _DATE = r"^\d{4}-\d{1,2}-\d{1,2}|^\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b"
@@ -75,6 +75,10 @@ def _add(seen: Seen, series: pl.Series) -> None:
         seen.counts = None
         return
     counts = values.value_counts()
+    if kind == "text":
+        small = values.str.to_lowercase()
+        said = values.filter(small.is_in(list(WORDS_FOR_MISSING)))
+        seen.missing_words.update(said.unique().to_list())
     seen.n_repeated += len(values) - counts.height
     if seen.counts is None or counts.height > MOST_COUNTED:
         seen.counts = None

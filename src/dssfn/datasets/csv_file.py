@@ -111,7 +111,11 @@ class CsvReader:
             guesses = self._parse(
                 block.text, infer_schema_length=None, n_rows=0, schema_overrides=text
             ).dtypes
-            return self._parse(block.text, infer_schema_length=0), guesses
+            rows = self._parse(block.text, infer_schema_length=0)
+            return rows, [
+                pl.String() if guess.is_numeric() and _is_beyond_ascii(one) else guess
+                for one, guess in zip(rows, guesses, strict=True)
+            ]
         return rows, rows.dtypes
 
     def typed(self, block: Lines, types: dict[str, Any]) -> pl.DataFrame:
@@ -166,6 +170,11 @@ class CsvReader:
     def _name(self, place: int) -> str:
         """Return the name of a column in quotes, for a message of polars."""
         return repr(self.names[place]) if place < len(self.names) else f"'c{place}'"
+
+
+def _is_beyond_ascii(series: pl.Series) -> bool:
+    """Return whether a column has digits that polars guesses, and does not parse."""
+    return bool(series.str.contains(r"[^\x00-\x7f]").any())
 
 
 _PLACEHOLDER = re.compile(r"'c(\d+)'")
