@@ -11,7 +11,6 @@ from dssfn.datasets.column_samples import surveyed_rows
 from dssfn.datasets.columns import offered_columns, target_column
 from dssfn.datasets.files import existing_file, open_columns
 from dssfn.datasets.read_options import ALL, ReadOptions
-from dssfn.errors import DataError
 from dssfn.schema.proposal import Seen
 from dssfn.schema.values import WORDS_FOR_MISSING, level_text
 
@@ -43,11 +42,6 @@ def survey_columns(
     [('size', {'number'}, 1), ('kind', {'text'}, 0)]
     """
     path = existing_file(path)
-    if path.suffix.lower() == ".npz":
-        raise DataError(
-            f"`{path.name}`: arrays have no named columns, so there is nothing to say "
-            "of them. A schema is for tables."
-        )
     file = open_columns(path, options)
     if target is not None:
         target_column(path.name, file.names, target)
