@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,48 +76,71 @@ def load(
         _refuse(path.name, "already split", target=target, test_file=test_file)
         _refuse(path.name, "already split", schema=schema, **options.given)
         return read_stored(path.stem, path)
-    _check_target(schema)
-
-    def read(file: str | Path, like: Columns | None = None) -> Columns:
-        if schema is not None:
-            return read_encoded(file, schema, is_labelled=True, options=options)
-        if like is None:
-            return read_labelled(file, target, options=options)
-        names, n_features = like.feature_names, like.X.shape[1]
-        return read_labelled(
-            file, target, features=names, n_features=n_features, options=options
-        )
-
+    _check_target(schema, target)
+    read = partial(_read_file, target=target, options=options, schema=schema)
     table = read(path)
-    names, X, y = table.feature_names, table.X, table.y
-    assert y is not None  # all samples that are read here have labels
-    if test_file is None:
-        data = split(
-            path.name, X, y, test_size=test_size, seed=seed, feature_names=names
-        )
-        return replace(data, dialect=table.dialect, schema=schema)
-    test = read(test_file, table)
+    if test_file is not None:
+        data = _beside(path.name, table, Path(test_file).name, read(test_file, table))
+        return replace(data, schema=schema)
+    assert table.y is not None
+    data = split(
+        path.name,
+        table.X,
+        table.y,
+        test_size=test_size,
+        seed=seed,
+        feature_names=table.feature_names,
+    )
+    return replace(data, dialect=table.dialect, schema=schema)
+
+
+def _read_file(
+    file: str | Path,
+    like: Columns | None = None,
+    *,
+    target: str | None,
+    options: ReadOptions,
+    schema: Schema | None,
+) -> Columns:
+    """Return the samples of a file, with the features of another one if given."""
+    if schema is not None:
+        return read_encoded(file, schema, is_labelled=True, options=options)
+    wanted: dict[str, Any] = {}
+    if like is not None:
+        wanted = {"features": like.feature_names, "n_features": like.X.shape[1]}
+    return read_labelled(file, target, options=options, **wanted)
+
+
+def _beside(name: str, table: Columns, test_name: str, test: Columns) -> Dataset:
+    """Return the samples of two files, of which the second is to test on."""
+    assert table.y is not None
     assert test.y is not None
-    if not np.isin(np.unique(test.y), y).any():
+    if not np.isin(np.unique(test.y), table.y).any():
         raise DataError(
-            f"No label of `{Path(test_file).name}` occurs in `{path.name}`: "
-            f"{test.y[0].item()!r} against {y[0].item()!r}. Write labels alike in both."
+            f"No label of `{test_name}` occurs in `{name}`: {test.y[0].item()!r} "
+            f"against {table.y[0].item()!r}. Write labels alike in both."
         )
     return Dataset(
-        path.name,
-        X,
-        y,
+        name,
+        table.X,
+        table.y,
         test.X,
         test.y,
-        names,
-        schema=schema,
+        table.feature_names,
         dialect=table.dialect,
     )
 
 
-def _check_target(schema: Schema | None) -> None:
-    """Refuse a schema that says nothing of classes."""
-    if schema is not None and schema.target is not None and not schema.target.classes:
+def _check_target(schema: Schema | None, target: str | None) -> None:
+    """Refuse a schema that says nothing of classes, or of another target."""
+    if schema is None or schema.target is None:
+        return
+    if target not in (None, schema.target.column):
+        raise PlanError(
+            f"`target` must be that of the schema, {schema.target.column!r}, or left "
+            f"out; got {target!r}."
+        )
+    if not schema.target.classes:
         raise PlanError(
             "`schema` must have a target that is a class, got the number "
             f"`{schema.target.column}`. In Python, `SSFNRegressor` predicts numbers."
