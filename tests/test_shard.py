@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dssfn.config import Plan
 from dssfn.errors import DataError
 from dssfn.shard import Joined, Pooled, Shard, divide
+from dssfn.training import check_samples
 
 X, T = np.arange(8.0).reshape(2, 4), np.linspace(-1, 1, 4)[None, :]
 
@@ -30,6 +32,15 @@ def test_weights_add_up_and_a_sample_without_one_counts_once():
     first, second = both.chunks(4)
     assert first.weights is None
     assert second.weights.tolist() == [0, 1, 2.5, 4]
+
+
+def test_pooled_samples_have_gaps_if_those_of_any_node_have():
+    plain, gappy = Shard(X, T), Shard(np.full_like(X, np.nan), T, has_gaps=True)
+    assert not Pooled([plain, plain]).has_gaps
+    assert Pooled([plain, gappy]).has_gaps
+    plan = Plan(n_features=2, targets=("t",))
+    with pytest.raises(DataError, match="got one with gaps"):
+        check_samples(Pooled([plain, gappy]), plan)
 
 
 @given(

@@ -22,6 +22,7 @@ from dssfn.hosting import Simulation, Traffic
 from dssfn.provenance import made_by
 from dssfn.records import LayerRecord
 from dssfn.results import ONE_FILE_EACH, Equivalence, Result, Seconds
+from dssfn.schema import Schema
 from dssfn.scoring import (
     Tested,
     predict_test,
@@ -115,8 +116,11 @@ class DataOptions:
     data_dir: Path | None = None
     read: ReadOptions = ALL
 
-    def load(self, seed: int) -> Dataset:
-        """Return training and test samples; the seed decides how they are split."""
+    def load(self, seed: int, schema: Schema | None = None) -> Dataset:
+        """Return training and test samples; the seed decides how they are split.
+
+        A schema says what the columns of a file mean.
+        """
         return load(
             self.source,
             target=self.target,
@@ -125,6 +129,7 @@ class DataOptions:
             seed=seed,
             test_file=self.test,
             options=self.read,
+            schema=schema,
         )
 
 
@@ -147,10 +152,12 @@ def make_plan(data: Dataset | ShardFiles, **settings: Any) -> Plan:
 def _classes_of(data: Dataset) -> tuple[Label, ...]:
     """Return the labels of the training samples; test samples may have no others.
 
-    Those of a regression are none.
+    Those of a regression are none, and a schema may say which there are.
     """
     if data.targets:
         return ()
+    if data.schema is not None and data.schema.target is not None:
+        return data.schema.target.classes
     classes = np.unique(data.y_train).tolist()
     unseen = set(data.y_test.tolist()) - set(classes)
     if unseen:

@@ -51,6 +51,10 @@ class Samples(Protocol):
     def weight(self) -> float:
         """The sum of the samples' weights; without weights the number of samples."""
 
+    @property
+    def has_gaps(self) -> bool:
+        """Whether features may be missing, as NaN."""
+
     def chunks(self, size: int) -> Iterator[Rows]:
         """Yield at most `size` samples at a time; every call is a new pass."""
 
@@ -173,6 +177,11 @@ class Pooled:
     def weight(self) -> float:
         """The sum of the weights of all shards."""
         return sum(shard.weight for shard in self.shards)
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether features of any shard may be missing."""
+        return any(shard.has_gaps for shard in self.shards)
 
     def chunks(self, size: int) -> Iterator[Rows]:
         """Yield the chunks of every shard."""

@@ -121,7 +121,7 @@ def check_samples(samples: Samples, plan: Plan) -> None:
             f"A shard must have {plan.n_features} features and {plan.n_outputs} target "
             f"rows as the plan says, got {came[0]} and {came[1]}."
         )
-    if getattr(samples, "has_gaps", False) and not plan.has_gaps:
+    if samples.has_gaps and not plan.has_gaps:
         raise DataError(
             "A shard must have all numbers, unless the plan has a schema that says "
             "which may be missing; got one with gaps."

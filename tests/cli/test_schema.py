@@ -8,6 +8,7 @@ import tomllib
 import pytest
 
 from dssfn.federation import load_federation
+from dssfn.modelfile import load_network
 from dssfn.schema.text import load_schema
 from tests.support.commands import dssfn, wrong
 
@@ -164,10 +165,95 @@ def test_tables_give_one_model_however_they_are_divided(table, tmp_path):
     assert dssfn("evaluate", model, table).exit_code == 0
 
 
-def test_a_schema_is_for_files_of_nodes(table, tmp_path):
+def test_one_table_is_divided_over_nodes_as_its_schema_says(table, tmp_path):
     schema = tmp_path / "schema.toml"
     dssfn("schema", table, "--target", "outcome", "--out", schema)
-    said = wrong("simulate", "--data", table, "--schema", schema)
-    assert "files given by `--shard`" in said
-    said = wrong("simulate", "--shard", table, "--schema", schema, "--drop", "age")
-    assert "the schema says which columns are features" in said
+    models = set()
+    for given in (
+        ("--shard", table),
+        ("--data", table, "--nodes", 3, "--test", table),
+        ("--data", table, "--nodes", 4, "--test", table, "--partition", "by-class"),
+    ):
+        size = ("--members", 2, "--layers", 1, "--width", 9)
+        out = ("--out", tmp_path / "out", "--quiet", "--topology", "complete")
+        result = dssfn("simulate", "--schema", schema, *given, *size, *out)
+        assert result.exit_code == 0, result.output
+        models.add((tmp_path / "out" / "model.safetensors").read_bytes())
+    assert len(models) == 1
+    plan = load_network(tmp_path / "out" / "model.safetensors").plan
+    assert plan.schema == load_schema(schema)
+
+
+def test_a_share_of_one_table_is_tested_on_and_a_class_may_be_lacking(table, tmp_path):
+    schema = tmp_path / "schema.toml"
+    dssfn("schema", table, "--target", "outcome", "--out", schema)
+    schema.write_text(schema.read_text().replace("[0, 1, 2, 3]", "[0, 1, 2, 3, 4]"))
+    options = ("--nodes", 2, "--members", 2, "--layers", 1, "--width", 9, "--quiet")
+    shown = dssfn("simulate", "--data", table, "--schema", schema, "--json", *options)
+    result = json.loads(shown.stdout)
+    assert (result["n_train"], result["n_test"]) == (30, 10)
+
+
+def test_what_a_schema_does_not_go_with_is_refused(table, tmp_path):
+    schema, number = tmp_path / "schema.toml", tmp_path / "number.toml"
+    dssfn("schema", table, "--target", "outcome", "--out", schema)
+    dssfn("schema", table, "--target", "age", "--number", "--out", number)
+    for source in ("--shard", "--data"):
+        said = wrong("simulate", source, table, "--schema", schema, "--drop", "age")
+        assert "the schema says which columns are features" in said
+    said = wrong("simulate", "--data", "iris", "--schema", schema)
+    assert "`--schema` must be left out: `iris` is a named set" in said
+    said = wrong("simulate", "--data", table, "--schema", number)
+    assert "`--schema` must have a target that is a class, got the number `age`" in said
+
+
+def test_a_table_is_looked_at_as_the_options_say(tmp_path):
+    table = tmp_path / "t.csv"
+    rows = "".join(f"{k:03};x{k};1,{k:03};{'ab'[k % 2]}\n" for k in range(100, 140))
+    table.write_text("patient;note;size;kind\n" + rows)
+    said = wrong("schema", table, "--target", "kind")
+    assert "--decimal ," in said
+    read = ("--decimal", ",", "--id", "patient", "--drop", "note")
+    shown = dssfn("schema", table, "--target", "kind", "--json", *read)
+    made = json.loads(shown.stdout)
+    assert [(one["name"], one["kind"]) for one in made["columns"]] == [
+        ("size", "number")
+    ]
+    chosen = ("--decimal", ",", "--columns", "size")
+    again = dssfn("schema", table, "--target", "kind", "--json", *chosen)
+    assert json.loads(again.stdout) == made
+    for options, words in (
+        (["--drop", "kind"], "`--drop` must not name the target `kind`"),
+        (["--drop", "notes"], "no column `notes`, which `drop` names. Did you mean"),
+    ):
+        assert words in wrong(
+            "schema", table, "--target", "kind", "--decimal", ",", *options
+        )
+
+
+def test_options_about_files_need_a_file(table, tmp_path):
+    schema = tmp_path / "schema.toml"
+    dssfn("schema", table, "--target", "outcome", "--out", schema)
+    said = wrong("schema", schema, "--sep", ";")
+    assert "`--sep` must come with a table to look at" in said
+    fed = ("federation", "init", tmp_path / "fed", "--nodes", "a,b")
+    for more in ((), ("--schema", schema)):
+        assert "`--id` must come with `--like`" in wrong(*fed, *more, "--id", "id")
+
+
+def test_a_federation_is_like_a_file_that_is_read_as_the_options_say(tmp_path):
+    sample = tmp_path / "t.csv"
+    sample.write_text("patient;day;size;kind\n1;2024-01-31;1,234;é\n2;2024;2,5;b\n",
+                      encoding="latin-1")  # fmt: skip
+    read = ("--id", "patient", "--drop", "day", "--encoding", "latin-1")
+    common = ("--nodes", "a,b", "--target", "kind", *read)
+    assert dssfn("federation", "init", tmp_path / "one", "--like", sample,
+                 *common).exit_code == 0  # fmt: skip
+    training = load_federation(tmp_path / "one" / "plan.toml").training
+    assert (training.classes, training.feature_names) == (("b", "é"), ("size",))
+    other = tmp_path / "u.csv"
+    other.write_bytes(sample.read_bytes())
+    assert dssfn("federation", "init", tmp_path / "two", "--like", sample,
+                 "--like", other, *common).exit_code == 0  # fmt: skip
+    training = load_federation(tmp_path / "two" / "plan.toml").training
+    assert [one.name for one in training.schema.columns] == ["size"]

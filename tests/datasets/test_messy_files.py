@@ -5,11 +5,16 @@ from __future__ import annotations
 import gzip
 from datetime import datetime
 
+import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
 from dssfn.datasets import FileSamples, ReadOptions, describe, read_labelled
+from dssfn.datasets.contents import read_encoded
+from dssfn.datasets.proposals import propose_schema
 from dssfn.errors import DataError
+from dssfn.schema import Column, Schema, Target
 from tests.support.workbooks import write_workbook
 
 TWO = [[1.5, 2.0], [2.5, 4.0]]  # what most of these files hold, in columns a and b
@@ -42,6 +47,10 @@ READ = {
     "blank lines around": ("t.csv", "\n\r\na,b,y\n1.5,2,u\n2.5,4,v\n\n,,\n \n"),
     "no end of line": ("t.csv", "a,b,y\n1.5,2,u\n2.5,4,v"),
     "fractions with three digits": ("t.csv", "a;b;y\n1,500;2;u\n2,50;4;v\n"),
+    "signs and leading zeros": ("t.csv", "a,b,y\n+1.5,02,u\n2.50,4.,v\n"),
+    "exponents": ("t.csv", "a,b,y\n15e-1,2,u\n0.25E1,4,v\n"),
+    "quoted numbers": ("t.csv", 'a,b,y\n"1.5","2",u\n"2.5",4,v\n'),
+    "letters beyond ASCII": ("t.csv", "a,b,y\n1.5,2,é\n2.5,4,ü\n"),
 }
 
 
@@ -57,6 +66,7 @@ def test_a_file_is_read_however_it_is_written(write, kind):
     assert [rows.X.T.tolist() for rows in samples.chunks(1)] == [[row] for row in TWO]
 
 
+THIRD = ["line 3, column `a`"]
 REFUSED = {
     "ambiguous thousands": (
         "t.csv",
@@ -170,6 +180,59 @@ REFUSED = {
         "sep=;\na;y\n1;u\n",
         ["line 1", "Remove the line"],
     ),
+    "nothing": ("t.csv", "", ["is empty"]),
+    "a mark alone": ("t.csv", "\ufeff", ["is empty"]),
+    "separators at the end of lines": (
+        "t.csv",
+        "a,y\n1,u,\n2,v,\n",
+        ["line 2: expected 2 fields", "Remove separators at the end of lines"],
+    ),
+    "separators at the end of all lines": (
+        "t.csv",
+        "a;y;\n1;u;\n2;v;\n",
+        ["column 3 has no name", "Name it, or remove it"],
+    ),
+    "infinity": ("t.csv", "a,y\n1,u\ninf,v\n", [*THIRD, "finite, got inf"]),
+    "less than all numbers": (
+        "t.csv",
+        "a;y\n1,5;u\n-Infinity;v\n",
+        [*THIRD, "finite, got -inf"],
+    ),
+    "more than all numbers": ("t.csv", "a,y\n1,u\n1e400,v\n", [*THIRD, "finite"]),
+    "no number": ("t.csv", "a,y\n1,u\nNaN,v\n", [*THIRD, "finite, got nan"]),
+    "a minus that is none": (
+        "t.csv",
+        "a,y\n1,u\n\u22125,v\n",
+        [*THIRD, "got '\u22125'", "minus sign as a plain hyphen"],
+    ),
+    "percent": ("t.csv", "a,y\n1,u\n12 %,v\n", [*THIRD, "without percent signs"]),
+    "spaces between thousands": (
+        "t.csv",
+        "a;y\n1;u\n1\u00a0234,5;v\n",
+        [*THIRD, "without marks between thousands"],
+    ),
+    "apostrophes between thousands": (
+        "t.csv",
+        "a,y\n1,u\n1'234.5,v\n",
+        [*THIRD, "without marks between thousands"],
+    ),
+    "digits of another script": (
+        "t.csv",
+        "a,y\n1,u\n\u0663,v\n",
+        [*THIRD, "must be numbers, got '\u0663'"],
+    ),
+    "a unit": ("t.csv", "a,y\n1,u\n5 kg,v\n", [*THIRD, "got '5 kg'"]),
+    "text below ten thousand numbers": (
+        "t.csv",
+        "a,y\n" + "1,u\n" * 10_000 + "x,v\n",
+        ["line 10002, column `a`: features must be numbers, got 'x'"],
+    ),
+    "a title above": (
+        "t.csv",
+        "Visits in May\na,y\n1,u\n2,v\n",
+        ["no target column `y`, only `Visits in May`"],
+    ),
+    "a sum below": ("t.csv", "a,y\n1,u\n2,v\nTotal: 3\n", ["line 4: the target `y`"]),
     "open quotes": ("t.csv", 'a,y\n"1,u\n2,v\n', ["cannot be read as CSV"]),
     "no XLSX": ("t.xlsx", "a,y\n1,u\n", ["no XLSX file", "Save it again"]),
     "no Feather": ("t.feather", "a,y\n1,u\n", ["no Feather", "Write it again"]),
@@ -194,7 +257,79 @@ def test_a_file_is_refused_with_the_way_out(write, kind):
             assert word in said
 
 
+@pytest.mark.parametrize("word", ["NA", "n/a", "?", "-", "null", "None", "#N/A", "."])
+def test_a_word_for_missing_is_not_taken_for_it(write, word):
+    path = write("t.csv", f"a,k,y\n1,u,u\n{word},u,v\n2,{word},v\n")
+    with pytest.raises(DataError, match=r"line 3, column `a`.*leave the field empty"):
+        read_labelled(path, "y", options=ReadOptions(drop=["k"]))
+    target = Target(column="y", classes=("u", "v"))
+    number = Column(name="a", kind="number", missing=True)
+    category = Column(name="k", kind="category", levels=("u",), missing=True)
+    for column, line in ((number, 3), (category, 4)):
+        schema = Schema(columns=(column,), target=target)
+        where = f"line {line}, column `{column.name}`"
+        with pytest.raises(DataError, match=f"{where}.*leave the field empty"):
+            read_encoded(path, schema)
+    # A proposal says why the number is none.
+    _, remarks = propose_schema(path, "y")
+    assert f'there is "{word}"' in remarks["a"][0]
+    # Empty fields are what a schema allows.
+    path = write("t.csv", "a,k,y\n1,u,u\n,u,v\n2,,v\n")
+    schema = Schema(columns=(number, category), target=target)
+    features = read_encoded(path, schema).X.tolist()
+    np.testing.assert_equal(features[1:], [[np.nan, 1, 1, 0], [2, 0, 0, 1]])
+
+
+def test_labels_that_turn_out_to_be_text_are_text_from_the_first(write):
+    path = write("t.csv", "a,y\n" + "1,2\n" * 10_000 + "1,x\n")
+    assert describe(path, "y").classes == ("2", "x")
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".feather"])
+def test_the_index_of_pandas_is_no_feature_nor_are_dates(tmp_path, suffix):
+    frame = pd.DataFrame(
+        {"a": [1.5, 2.5], "day": pd.to_datetime(["2024-01-31"] * 2), "y": ["u", "v"]},
+        index=pd.Index([70, 80], name=None if suffix == ".feather" else "patient"),
+    )
+    path = tmp_path / f"t{suffix}"
+    if suffix == ".feather":
+        frame.reset_index(drop=True).to_feather(path)
+    else:
+        frame.to_parquet(path)
+    with pytest.raises(DataError, match=r"row 1, column `day`: .* got '2024-01-31"):
+        read_labelled(path, "y")
+    table = read_labelled(path, "y", options=ReadOptions(drop=["day"]))
+    assert (table.feature_names, table.X.tolist()) == (("a",), [[1.5], [2.5]])
+
+
+MERGED = {
+    "names": (
+        [["Measured", None, "y"], [1, 2, "u"], [3, 4, "v"]],
+        "column 2 has no name",
+    ),
+    "title": (
+        [["Visits", None, None], ["a", "b", "y"], [1, 2, "u"]],
+        "no target column `y`, only `Visits`",
+    ),
+    "values": (
+        [["a", "b", "y"], [1, 2, "u"], [None, 4, "v"]],
+        "row 3, column `a`: the value is missing",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", MERGED)
+def test_merged_cells_are_refused_where_a_value_is_wanted(tmp_path, kind):
+    rows, words = MERGED[kind]
+    cells = {"names": "A1:B1", "title": "A1:C1", "values": "A2:A3"}[kind]
+    path = write_workbook(tmp_path / "t.xlsx", {"Data": rows}, merged=cells)
+    with pytest.raises(DataError, match=words):
+        read_labelled(path, "y")
+
+
 SAID = {
+    "Latin-1": ("a,y\n2,\u00e9\n".encode("latin-1"), {"encoding": "latin-1"}, 2),
+    "tabs": ("a\ty\n2\tu\n", {"sep": "tab"}, 2),
     "thousands that are fractions": ("a;y\n1,234;u\n", {"decimal": ","}, 1.234),
     "points that are fractions": ("a;y\n1.234;u\n", {"decimal": "."}, 1.234),
     "UTF-16, no mark": ("a,y\n2,u\n".encode("utf-16-be"), {"encoding": "UTF-16BE"}, 2),

@@ -10,12 +10,14 @@ from dssfn.datasets import (
     BUILTIN_NAMES,
     KNOWN_NAMES,
     Dataset,
+    ReadOptions,
     fetch_openml_dataset,
     load,
     load_dataset,
 )
 from dssfn.datasets.recipes import RECIPES
-from dssfn.errors import DataError, PlanError
+from dssfn.errors import DataError, InputError, PlanError
+from dssfn.schema import Column, Schema, Target
 from tests.support.data_sets import ARRAYS, REAL, assert_equal
 
 pytestmark = pytest.mark.usefixtures("offline")
@@ -216,6 +218,29 @@ def test_a_test_file_without_a_feature_is_refused(flowers, tmp_path):
     (tmp_path / "t.csv").write_text("u,kind\n1,a\n")
     with pytest.raises(DataError, match=r"`t.csv` has no column `v`"):
         load(str(flowers), target="kind", test_file=tmp_path / "t.csv")
+
+
+def test_a_schema_says_what_a_file_holds(write):
+    path = write("t.csv", "size,kind\n" + "1,a\n,b\n" * 20)
+    size = Column(name="size", kind="number", missing=True)
+    schema = Schema(columns=(size,), target=Target(column="kind", classes=("b", "a")))
+    data = load(str(path), schema=schema)
+    assert data.feature_names == ("size", "size missing")
+    assert data.schema == schema
+    assert np.isnan(data.X_train[data.y_train == "b", 0]).all()
+    tested = load(str(path), schema=schema, test_file=path)
+    assert (len(tested.X_train), len(tested.X_test)) == (40, 40)
+    assert tested.schema == schema
+    number = schema.with_target(Target(column="kind", kind="number"))
+    for more, message in (
+        ({"schema": schema, "target": "size"}, "`target` must be that of the schema"),
+        ({"schema": number}, "`schema` must have a target that is a class"),
+        ({"schema": schema, "options": ReadOptions(drop=["size"])}, "`drop` must be"),
+    ):
+        with pytest.raises(InputError, match=message):
+            load(str(path), **more)
+    with pytest.raises(PlanError, match="`schema` must be left out: `iris` is a named"):
+        load("iris", schema=schema)
 
 
 def test_a_csv_file_needs_a_target(flowers):

@@ -98,12 +98,11 @@ def test_a_choice_must_fit_the_target_and_the_model(write):
         given = "y" if option == "id" else ["y"]
         with pytest.raises(DataError, match=f"`{option}` must not name the target `y`"):
             read_labelled(path, "y", options=ReadOptions(**{option: given}))
-    with pytest.raises(
-        DataError, match=r"`a` must be there, but the choice.*leaves it"
-    ):
-        read_labelled(
-            path, "y", features=["a", "b"], options=ReadOptions(columns=["b"])
-        )
+    for option, given in (("columns", ["b"]), ("drop", ["a"]), ("id", "a")):
+        options = ReadOptions(**{option: given})
+        rule = f"`a` must be there, but `{option}` leaves it out"
+        with pytest.raises(DataError, match=rule):
+            read_labelled(path, "y", features=["a", "b"], options=options)
     with pytest.raises(DataError, match="no feature columns"):
         read_labelled(path, "y", options=ReadOptions(columns=[]))
 

@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dssfn.datasets import ReadOptions
 from dssfn.datasets.column_survey import survey_columns
+from dssfn.datasets.contents import read_encoded
 from dssfn.datasets.files import open_columns
 from dssfn.datasets.table_samples import TableSamples
 from dssfn.errors import DataError
@@ -127,10 +129,66 @@ def test_a_survey_sees_kinds_gaps_and_values(tmp_path):
     assert found["kind"].counts == {"a": 10, "b": 10}
 
 
-def test_arrays_have_no_columns_to_look_at(tmp_path):
-    np.savez(tmp_path / "t.npz", X=np.ones((3, 2)))
-    with pytest.raises(DataError, match="have no named columns"):
-        survey_columns(tmp_path / "t.npz")
+ARRAYS = {
+    "age": np.array([30, np.nan, 41.5], dtype=">f4"),
+    "pain": np.array([1, 2, np.nan]),
+    "sex": np.array(["f", "M", "m"]),
+    "smokes": np.array(["true", "FALSE", ""]),
+    "num": np.array([0, 2, 1], dtype=">i2"),
+    "id": np.array(["a", "b", "c"]),
+}
+
+
+@pytest.mark.parametrize("at_once", [1, 2**22])
+def test_the_arrays_of_an_archive_are_columns(write, at_once, monkeypatch):
+    monkeypatch.setattr("dssfn.datasets.npz_columns._BYTES", at_once)
+    path = write("t.npz", ARRAYS)
+    blocks = read(path)
+    assert len(blocks) == (3 if at_once == 1 else 1)
+    np.testing.assert_array_equal(np.hstack([one.X for one in blocks]), EXPECTED)
+    labels = np.concatenate([one.labels for one in blocks])
+    assert labels.tolist() == ["well", "sick", "sick"]
+    options = ReadOptions(id="id")
+    table = read_encoded(path, SCHEMA, is_labelled=True, options=options)
+    np.testing.assert_array_equal(table.X.T, EXPECTED)
+    assert table.ids == ("a", "b", "c")
+
+
+def test_a_survey_sees_the_arrays_of_an_archive(write):
+    assert [one.kinds for one in survey_columns(write("t.npz", ARRAYS))] == [
+        {"number"}, {"whole"}, {"text"}, {"text"}, {"whole"}, {"text"},
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"X": np.ones((3, 2))}, r"`X` of shape \(3, 2\). Save columns by their names"),
+        ({"age": np.ones(4)}, "as many rows, got 4 in `age` and 3 in `id`"),
+        ({"age": np.array([b"1"] * 3)}, "array `age` must hold numbers, text or true"),
+        ({"age": np.array(["1", "x", "2"])}, "row 2, column `age`: .* got 'x'"),
+        ({"sex": np.array(["f", "w", "m"])}, "row 2, column `sex`: 'w' is none of"),
+        ({"num": np.array([0, 9, 1])}, "row 2, column `num`: '9' is the value of no"),
+        ({"age": np.array(["x" * 1001] * 3)}, "at most 1000 letters"),
+        ({"age": np.array([1, np.inf, 2])}, "row 2, column `age`: .* got 'inf'"),
+    ],
+)
+def test_arrays_that_are_no_columns_of_the_schema_are_refused(write, change, message):
+    with pytest.raises(DataError, match=r"`t\.npz`.*" + message):
+        read(write("t.npz", ARRAYS | change))
+
+
+def test_an_archive_of_a_matrix_is_no_table(write):
+    path = write("t.npz", {"X": np.ones((3, 2)), "y": np.array([0, 1, 0])})
+    for look in (survey_columns, read):
+        with pytest.raises(DataError, match=r"numpy.savez.*or give a table such as"):
+            look(path)
+    others = {name: array for name, array in ARRAYS.items() if name != "age"}
+    with pytest.raises(DataError, match="no column `age`, which must be there"):
+        read(write("t.npz", others))
+
+
+def test_a_file_without_rows_is_refused(tmp_path):
     path = written(tmp_path)
     with pytest.raises(DataError, match="no rows"):
         survey_columns(path)

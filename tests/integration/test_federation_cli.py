@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 
 import dssfn.setup.folders as folders
 from dssfn.cli.listed import labels
-from dssfn.datasets import describe
+from dssfn.datasets import ReadOptions, describe
 from dssfn.errors import IdentityError, PlanError
 from dssfn.federation import load_federation
 from dssfn.node.identity import read_identity
@@ -149,6 +150,12 @@ def test_a_node_s_file_says_what_else_may_be_set(tmp_path):
     text = (tmp_path / "fed" / "a" / "node.toml").read_text()
     assert "\n# test = " in text
     assert "\n# local_model = " in text
+    # What it says of reading is right as it stands.
+    (tmp_path / "fed" / "a" / "node.toml").write_text(
+        re.sub(r"^# (?=\[read\]|(sep|sheet|id) = )", "", text, flags=re.MULTILINE)
+    )
+    spec, _ = load_node(tmp_path / "fed" / "a")
+    assert spec.read == ReadOptions(sep=";", sheet="2024", id="patient")
 
 
 def test_json_is_one_object(tmp_path):

@@ -95,6 +95,77 @@ def test_check_reads_all_that_a_training_would_read(fed, row, words):
     assert words in text
 
 
+LOCAL = "patient;age;bmi;outcome\n" + "007;61;22,500;yes\n008;40;31,250;no\n" * 10
+
+
+def set_read(folder, *lines, test=None):
+    """Say in the node's file how its data are read."""
+    path = folder / "node.toml"
+    text = path.read_text().partition("\n[read]")[0]
+    first = f'test = "{test}"\n' if test else ""
+    path.write_text(first + text + "\n[read]\n" + "\n".join(lines) + "\n")
+
+
+def test_a_node_s_file_says_how_its_data_are_read(fed):
+    code, found = check(fed / "a", LOCAL)
+    assert code == 2
+    assert found["data"][1].endswith(
+        'Say `decimal = ","` for a fraction, else remove the marks. (`decimal` '
+        "belongs to [read] in node.toml.)"
+    )
+    (fed / "a" / "test.csv").write_text(LOCAL.replace("61;", "62;"))
+    set_read(fed / "a", 'decimal = ","', 'id = "patient"', test="test.csv")
+    code, found = check(fed / "a", LOCAL)
+    assert code == 0, found
+    said = (
+        "; semicolons, decimal commas, UTF-8; read as node.toml says "
+        '(id = "patient", decimal = ",")'
+    )
+    assert found["data"] == (True, "20 samples, 2 features" + said)
+    assert found["test"] == (True, "20 samples: 'no' 10, 'yes' 10" + said)
+    spec, federation = load_node(fed / "a")
+    plan, _ = settled(federation)
+    (rows,) = samples_of(spec, plan).chunks(20)
+    assert rows.X[:, 0].tolist() == [61.0, 22.5]
+    # The other node has another file, and the same plan.
+    _, other = load_node(fed / "b")
+    assert other.fingerprint() == federation.fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (['sep = "x"'], "node.toml`: `sep` must be one of"),
+        (['separator = ";"'], "node.toml`: Object contains unknown field `separator`"),
+        (['drop = "note"'], "node.toml`: Expected `array`, got `str` - at `$.read.dro"),
+        (['drop = ["a"]', 'id = "a"'], "node.toml`: `drop` must not name 'a', as `id`"),
+    ],
+)
+def test_a_wrong_setting_is_told_with_the_node_s_file(fed, lines, words):
+    set_read(fed / "a", *lines)
+    assert words in wrong("node", "check", fed / "a")
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (['drop = ["note"]'], "no column `note`, which `drop` names"),
+        (['drop = ["age"]'], "column `age` must be there, but `drop` leaves it out"),
+        (['id = "bmi"'], "column `bmi` must be there, but `id` leaves it out"),
+        (['columns = ["bmi"]'], "column `age` must be there, but `columns` leaves it"),
+        (['columns = ["outcome"]'], "`columns` must not name the target `outcome`"),
+    ],
+)
+def test_settings_that_do_not_fit_the_file_are_named(fed, lines, words):
+    set_read(fed / "a", *lines)
+    code, found = check(fed / "a", GOOD)
+    assert code == 2
+    is_good, text = found["data"]
+    assert not is_good
+    assert words in text
+    assert f"(`{lines[0].split()[0]}` belongs to [read] in node.toml.)" in text
+
+
 @pytest.mark.parametrize(
     ("n_samples", "words"),
     [(1, "1 sample: what this node sends reveals it"), (9, "9 samples"), (10, None)],

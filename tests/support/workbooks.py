@@ -7,9 +7,13 @@ from pathlib import Path
 from typing import Any
 
 
-def write_workbook(path: Path, sheets: Mapping[str, Iterable[Iterable[Any]]]) -> Path:
-    """Write a workbook whose sheets have these rows of cells."""
-    from openpyxl import Workbook
+def write_workbook(
+    path: Path,
+    sheets: Mapping[str, Iterable[Iterable[Any]]],
+    merged: str | None = None,
+) -> Path:
+    """Write a workbook whose sheets have these rows of cells, some made one."""
+    from openpyxl import Workbook, load_workbook
 
     book = Workbook(write_only=True)
     for title, rows in sheets.items():
@@ -18,4 +22,8 @@ def write_workbook(path: Path, sheets: Mapping[str, Iterable[Iterable[Any]]]) ->
             sheet.append(list(row))
     book.save(path)
     book.close()
+    if merged is not None:
+        book = load_workbook(path)
+        book.active.merge_cells(merged)
+        book.save(path)
     return path

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from dssfn._plain_text import printable
-from dssfn.datasets.dialect import Dialect
+from dssfn.datasets.dialect import USUAL
 
 
 class _Console(Console):
@@ -33,10 +33,8 @@ class _Screen(_Console):
 screen = _Screen()  # results
 notes = _Console(stderr=True)  # progress
 
-_PLAIN = ("", *(str(Dialect(separator)) for separator in (",", "\t")))
-
 
 def say_dialect(file: str, dialect: str, *, quiet: bool = False) -> None:
     """Say how a file was read, unless it is written as most are."""
-    if dialect not in _PLAIN and not quiet:
+    if dialect not in USUAL and not quiet:
         notes.print(f"{file}: {dialect}.", soft_wrap=True)

@@ -16,7 +16,9 @@ from rich.progress import (
 from rich.table import Table
 
 from dssfn.cli.console import notes, screen
+from dssfn.cli.read_progress import how_far, shown_reading
 from dssfn.config import Plan
+from dssfn.datasets.watching import Reading, watch
 from dssfn.hosting import Traffic
 from dssfn.records import LayerRecord
 from dssfn.report.numbers import NONE, rough, size
@@ -43,17 +45,26 @@ def layer_progress(plan: Plan, *, quiet: bool) -> Iterator[OnLayer | None]:
     total = None if plan.finds_size else plan.depth
     task = bar.add_task("...", total=total)
 
-    def show(record: LayerRecord, traffic: Traffic) -> None:
-        bar.update(task, completed=record.layer, description=_state(record))
+    state = ""
 
-    with bar:
+    def show(record: LayerRecord, traffic: Traffic) -> None:
+        nonlocal state
+        state = _state(record)
+        bar.update(task, completed=record.layer, description=state)
+
+    def show_reading(reading: Reading) -> None:
+        read = f"  {how_far(reading)} read" if state else shown_reading(reading)
+        is_over = reading.share == 1.0
+        bar.update(task, description=(state or "...") if is_over else state + read)
+
+    with bar, watch(show_reading):
         yield show
 
 
 def _columns(plan: Plan) -> list[ProgressColumn]:
     """Return a bar, or a spinner where nobody knows how many layers there will be."""
     layer = TextColumn(f"layer {{task.completed:.0f}}{_of(plan)}")
-    state = TextColumn("{task.description}")
+    state = TextColumn("{task.description}", markup=False)
     if plan.finds_size:
         return [SpinnerColumn(), layer, state]
     remaining = [TimeRemainingColumn(), TextColumn("left")]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 import numpy as np
 import typer
 from rich.table import Table as Grid
@@ -20,21 +20,14 @@ from dssfn.cli.model import (
     read_answers,
     read_model,
 )
-from dssfn.cli.options import (
-    Columns,
-    Decimal,
-    Drop,
-    Encoding,
-    Id,
-    Json,
-    Sep,
-    Sheet,
-    read_options,
-)
+from dssfn.cli.options import Json
 from dssfn.cli.outcome import print_json
+from dssfn.cli.read_progress import reading_progress
+from dssfn.cli.reading import reads_files
 from dssfn.datasets import ReadOptions, read_table
 from dssfn.datasets.checks import Source, feature_matrix
 from dssfn.datasets.npz import read_npz
+from dssfn.datasets.read_options import ALL
 from dssfn.errors import DataError, InputError
 from dssfn.hints import listing
 from dssfn.scores import TargetMeasure
@@ -42,6 +35,7 @@ from dssfn.shard import class_codes
 from dssfn.training import Model
 
 
+@reads_files
 def evaluate(
     model: ModelArgument,
     data: DataArgument,
@@ -49,22 +43,15 @@ def evaluate(
         str | None,
         typer.Option(help="The column of labels or numbers; `y` for NPZ."),
     ] = None,
-    columns: Columns = None,
-    drop: Drop = None,
-    id: Id = None,
-    sep: Sep = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
+    read: ReadOptions = ALL,
     json: Json = False,
 ) -> None:
     """Compare a model's predictions with the labels of a file."""
     network = read_model(model)
-    options = read_options(columns, drop, id, sep, decimal, encoding, sheet)
     if network.plan.is_regression:
-        figures = _evaluate_numbers(network, data, target, options)
+        figures = _evaluate_numbers(network, data, target, read)
     else:
-        figures = _evaluate_classes(network, data, target, options)
+        figures = _evaluate_classes(network, data, target, read)
     if json:
         print_json(figures)
         return
@@ -102,7 +89,8 @@ def _shown(figures: dict[str, Any], name: str, form: str) -> str:
 def _evaluate_classes(
     network: Model, data: Path, target: str | None, options: ReadOptions
 ) -> dict[str, Any]:
-    table = read_answers(network, data, target, options)
+    with reading_progress():
+        table = read_answers(network, data, target, options)
     say_dialect(data.name, table.dialect)
     assert table.y is not None
     at = Source(data.name, unit="sample").at
@@ -175,9 +163,11 @@ def features_and_numbers(
         )
     targets = plan.targets if target is None else (target,)
     if options.columns is not None:  # the targets are read as if they were features
-        options = replace(options, columns=(*options.columns, *targets))
+        chosen = (*options.columns, *targets)
+        options = msgspec.structs.replace(options, columns=chosen)
     features = [*plan.feature_names, *targets]
-    table = read_table(data, features=features, options=options)
+    with reading_progress():
+        table = read_table(data, features=features, options=options)
     say_dialect(data.name, table.dialect)
     X, T = np.split(table.X, [plan.n_features], axis=1)
     return X, T

@@ -35,8 +35,10 @@ from dssfn.cli.options import (
     training_settings,
 )
 from dssfn.cli.outcome import print_json, show_lines
+from dssfn.cli.reading import check_has_file, reads_files
 from dssfn.cli.sample import data_settings, schema_settings
 from dssfn.config import Plan
+from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.errors import PlanError
 from dssfn.federation import Federation, Graph, Member, split_address
 from dssfn.hints import listing
@@ -54,6 +56,7 @@ DaysOption = Annotated[
 ]
 
 
+@reads_files
 def init(
     folder: FolderArgument,
     nodes: Annotated[str, option("Names of the nodes, as in a,b,c.", NETWORK)],
@@ -114,6 +117,7 @@ def init(
         str | None,
         option("The columns of features, as in age,bmi; or how many.", DATA),
     ] = None,
+    read: ReadOptions = ALL,
     preset: Preset = "default",
     layers: Layers = None,
     width: Width = None,
@@ -149,12 +153,13 @@ def init(
     )  # fmt: skip
     names = _names(nodes)
     samples = like or []
+    check_has_file(read, samples, "`--like`, the file that it is about")
     if schema is not None or len(samples) > 1:
-        known = schema_settings(schema, samples, target, classes, features)
+        known = schema_settings(schema, samples, target, classes, features, read)
         target = known["schema"].target.column
     else:
         known = data_settings(
-            samples[0] if samples else None, target, classes, features
+            samples[0] if samples else None, target, classes, features, read
         )
     needed = ("targets" if "targets" in known else "classes", "feature_names")
     left_open = [field for field in needed if field not in known]

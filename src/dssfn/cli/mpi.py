@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -22,8 +23,10 @@ from dssfn.cli.options import (
     option,
 )
 from dssfn.cli.presentation import Presentation
+from dssfn.cli.reading import reads_files
 from dssfn.config import bytes_of
 from dssfn.datasets import PARTITIONS
+from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.federation import load_federation
 from dssfn.mpi.data import SAME_COLUMNS, column_names, open_data
 from dssfn.mpi.engine import train_with_ranks
@@ -32,6 +35,7 @@ from dssfn.runs import DataOptions
 from dssfn.transports.mpi import share_nodes
 
 
+@partial(reads_files, checked=lambda: Job().together())
 def run(
     plan: Annotated[
         Path,
@@ -59,6 +63,7 @@ def run(
     test: TestFile = None,
     test_size: TestSize = 0.25,
     data_dir: DataDir = None,
+    read: ReadOptions = ALL,
     memory: Annotated[
         str | None,
         option("Budget of a rank, such as 2GB; the rest goes to disk.", TRAINING),
@@ -73,7 +78,7 @@ def run(
     """
     job = Job()
     output = Presentation(out, as_json=json, quiet=quiet or not job.is_first)
-    options = DataOptions(data, target, partition, test, test_size, data_dir)
+    options = DataOptions(data, target, partition, test, test_size, data_dir, read)
     with job.or_abort(), ExitStack() as stack:
         with job.together():
             federation = load_federation(plan)

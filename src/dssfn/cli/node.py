@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
@@ -12,9 +13,13 @@ import typer
 from dssfn._plain_text import one_line
 from dssfn.cli.options import Json
 from dssfn.cli.outcome import print_json, show_lines
+from dssfn.cli.read_progress import reading_progress
 from dssfn.errors import InputError
 from dssfn.exit_codes import WRONG_INPUT
 from dssfn.results import MODEL_FILE
+
+if TYPE_CHECKING:
+    from dssfn.node.preflight import Finding
 
 # What needs gRPC is imported when it is used: the other commands do without.
 
@@ -31,7 +36,7 @@ def check(node: NodeFile, json: Json = False) -> None:
     from dssfn.node.spec import load_node
 
     findings = []
-    for finding in examine(*load_node(node)):
+    for finding in _while_reading(examine(*load_node(node))):
         findings.append(finding)
         if not json:
             mark = MARKS[finding.is_good]
@@ -41,6 +46,16 @@ def check(node: NodeFile, json: Json = False) -> None:
         print_json({"ok": is_good, "findings": [asdict(one) for one in findings]})
     if not is_good:
         raise typer.Exit(WRONG_INPUT)
+
+
+def _while_reading(findings: Iterator[Finding]) -> Iterator[Finding]:
+    """Show how far files are read, but not while a finding is printed."""
+    while True:
+        with reading_progress():
+            finding = next(findings, None)
+        if finding is None:
+            return
+        yield finding
 
 
 def run(
@@ -53,7 +68,7 @@ def run(
     """Train with the other nodes; go on from the checkpoint if there is one."""
     from dssfn.node.launch import launch
 
-    out, result = launch(node, fresh=fresh)
+    out, result = launch(node, fresh=fresh, while_reading=reading_progress)
     if json:
         print_json({"out": str(out), **msgspec.to_builtins(result)})
     else:

@@ -7,9 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dssfn.cli.listed import words
 from dssfn.config import AUTO, FOLDS
-from dssfn.datasets import ReadOptions
 from dssfn.errors import PlanError
 from dssfn.presets import PRESETS, resolve
 from dssfn.registry import SOLVERS
@@ -88,27 +86,6 @@ TestFile = Annotated[Path | None, option("A second file to test on.", DATA, "--t
 TestSize = Annotated[
     float, option("Share of samples to test on where none are set apart.", DATA)
 ]
-Columns = Annotated[
-    str | None, option("The features to take, as in age,weight.", DATA, "--columns")
-]
-Drop = Annotated[
-    str | None, option("Columns that are no features, as in note,date.", DATA, "--drop")
-]
-Id = Annotated[
-    str | None, option("The column that names the samples, no feature.", DATA, "--id")
-]
-Sep = Annotated[
-    str | None,
-    option("Between the fields of a text file: , ; | or tab; else found.", DATA),
-]
-Decimal = Annotated[
-    str | None, option("Decimal mark of a text file: . or , else found.", DATA)
-]
-Encoding = Annotated[
-    str | None,
-    option("Of a text file: utf-8, utf-16, latin-1, ...; else found.", DATA),
-]
-Sheet = Annotated[str | None, option("The sheet of an XLSX file with several.", DATA)]
 DataDir = Annotated[
     Path | None, option("Folder of NAME.npz files (or DSSFN_DATA_DIR).", DATA)
 ]
@@ -122,27 +99,6 @@ JsonOutput = Annotated[bool, option(_JSON, OUTPUT, "--json")]
 
 # For commands with few options, whose help has no headings.
 Json = Annotated[bool, option(_JSON, None, "--json")]
-
-
-def read_options(
-    columns: str | None,
-    drop: str | None,
-    id: str | None,
-    sep: str | None,
-    decimal: str | None,
-    encoding: str | None,
-    sheet: str | None,
-) -> ReadOptions:
-    """Return how files are read, from the options about that."""
-    return ReadOptions(
-        columns=None if columns is None else tuple(words("--columns", columns)),
-        drop=() if drop is None else tuple(words("--drop", drop)),
-        id=id,
-        sep=sep,
-        decimal=decimal,
-        encoding=encoding,
-        sheet=sheet,
-    )
 
 
 def training_settings(

@@ -25,18 +25,10 @@ from dssfn.cli.model import (
     read_model,
     read_samples,
 )
-from dssfn.cli.options import (
-    Columns,
-    Decimal,
-    Drop,
-    Encoding,
-    Id,
-    Json,
-    Sep,
-    Sheet,
-    option,
-    read_options,
-)
+from dssfn.cli.options import Json, option
+from dssfn.cli.read_progress import reading_progress
+from dssfn.cli.reading import reads_files
+from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.ensemble import Ensemble
 from dssfn.errors import InputError
 from dssfn.json_text import to_json
@@ -46,6 +38,7 @@ from dssfn.training import Model
 EXPLAIN = "Explanation"  # a heading of the help text
 
 
+@reads_files
 def predict(
     model: ModelArgument,
     data: DataArgument,
@@ -80,13 +73,7 @@ def predict(
     seed: Annotated[
         int | None, option("Key of the permutations; 0 by default.", EXPLAIN)
     ] = None,
-    columns: Columns = None,
-    drop: Drop = None,
-    id: Id = None,
-    sep: Sep = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
+    read: ReadOptions = ALL,
     json: Json = False,
 ) -> None:
     """Predict every sample of a file, as CSV.
@@ -117,20 +104,20 @@ def predict(
             "another file."
         )
     network = read_model(model)
-    options = read_options(columns, drop, id, sep, decimal, encoding, sheet)
-    table = read_samples(network, data, options)
+    with reading_progress():
+        table = read_samples(network, data, read)
     say_dialect(data.name, table.dialect)
     X = table.X
     if network.plan.is_regression:
         output = _numbers(network, X, spread=proba)
     else:
         output = _classes(network, X, proba=proba)
-    if id is not None:
-        output = _with_names(id, table.ids or (), output)
+    if read.id is not None:
+        output = _with_names(read.id, table.ids or (), output)
     found = None
     if explain:
         found = explanation(
-            network, data, X, options,
+            network, data, X, read,
             target=target, repeats=repeats, rows=rows, seed=seed,
         )  # fmt: skip
     shown = out is None and _is_terminal()

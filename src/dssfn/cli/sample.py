@@ -11,21 +11,28 @@ from typing import Any
 
 from dssfn._typing import Label
 from dssfn.cli.listed import labels, words
+from dssfn.cli.read_progress import reading_progress
 from dssfn.cli.schema import united_schema
 from dssfn.datasets import describe
 from dssfn.datasets.columns import feature_columns
 from dssfn.datasets.contents import Description
 from dssfn.datasets.files import open_labelled
+from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.errors import PlanError
 from dssfn.hints import listing
 from dssfn.schema.text import load_schema
 
 
 def data_settings(
-    like: Path | None, target: str | None, classes: str | None, features: str | None
+    like: Path | None,
+    target: str | None,
+    classes: str | None,
+    features: str | None,
+    read: ReadOptions = ALL,
 ) -> dict[str, Any]:
     """Return what the options and a sample file say of classes and features."""
-    sample = None if like is None else describe(like, target)
+    with reading_progress():
+        sample = None if like is None else describe(like, target, options=read)
     found: dict[str, Any] = {}
     if classes is not None:
         found["classes"] = _classes(classes, sample)
@@ -42,7 +49,7 @@ def data_settings(
         found["feature_names"] = sample.feature_names
         found["n_features"] = sample.n_features
     if like is not None and found["feature_names"] is not None:
-        _check_numbers(like, target, found["feature_names"])
+        _check_numbers(like, target, found["feature_names"], read)
     return found
 
 
@@ -52,6 +59,7 @@ def schema_settings(
     target: str | None,
     classes: str | None,
     features: str | None,
+    read: ReadOptions = ALL,
 ) -> dict[str, Any]:
     """Return what a schema says, which is given, or united from several files."""
     for name, given in (("--classes", classes), ("--features", features)):
@@ -62,7 +70,7 @@ def schema_settings(
     if schema is not None:
         made = load_schema(schema)
     else:
-        made, _ = united_schema(like, target)
+        made, _ = united_schema(like, target, read=read)
     if made.target is None:
         raise PlanError(
             "The schema must have a target: a table [target] with its `column` and "
@@ -76,9 +84,11 @@ def schema_settings(
     return made.settings()
 
 
-def _check_numbers(like: Path, target: str | None, chosen: Sequence[str]) -> None:
+def _check_numbers(
+    like: Path, target: str | None, chosen: Sequence[str], read: ReadOptions
+) -> None:
     """Refuse features that are no numbers, with the option that leaves them out."""
-    file = open_labelled(like, target)
+    file = open_labelled(like, target, options=read)
     text = [name for name in file.not_numbers() if name in set(chosen)]
     if not text:
         return

@@ -15,12 +15,18 @@ from dssfn._typing import Label
 from dssfn.cli.listed import words
 from dssfn.cli.options import Json, option
 from dssfn.cli.outcome import print_json, show_lines
+from dssfn.cli.read_progress import reading_progress
+from dssfn.cli.reading import check_has_file, reads_files
+from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.errors import InputError, PlanError
 from dssfn.schema import Schema
 from dssfn.schema.merge import Merged, merge
 from dssfn.schema.text import load_schema, schema_text
 
+_SCHEMA = ".toml"
 
+
+@reads_files
 def schema(
     files: Annotated[
         list[Path],
@@ -42,6 +48,7 @@ def schema(
     out: Annotated[
         Path | None, typer.Option(help="Write the schema to this file.")
     ] = None,
+    read: ReadOptions = ALL,
     json: Json = False,
 ) -> None:
     """Propose a schema from tables, or unite several schemas.
@@ -53,12 +60,12 @@ def schema(
     """
     if files[0] == Path("merge") and len(files) > 1 and not files[0].exists():
         files = files[1:]
-    if out is not None and out.suffix.lower() != ".toml":
+    if out is not None and out.suffix.lower() != _SCHEMA:
         raise InputError(f"`--out` must end in .toml, got `{out}`.")
     groups = _groups(group or [])
     if target is None and (groups or number):
         raise InputError("`--target` must name the column that is to be predicted.")
-    united, remarks = united_schema(files, target, groups, is_number=number)
+    united, remarks = united_schema(files, target, groups, is_number=number, read=read)
     if json:
         print_json(msgspec.to_builtins(united))
         return
@@ -76,18 +83,24 @@ def united_schema(
     groups: Mapping[str, tuple[Label, ...]] = MappingProxyType({}),
     *,
     is_number: bool = False,
+    read: ReadOptions = ALL,
 ) -> tuple[Schema, dict[str, list[str]]]:
     """Return the schema of tables and schema files, and what was seen of columns."""
     from dssfn.datasets.proposals import propose_schema
 
+    tables = [path for path in files if path.suffix.lower() != _SCHEMA]
+    check_has_file(read, tables, "a table to look at")
     found: dict[str, Schema] = {}
     remarks: dict[str, list[str]] = {}
     for path in files:
         called = path.name if path.name not in found else str(path)
-        if path.suffix.lower() == ".toml":
+        if path not in tables:
             found[called] = load_schema(path)
             continue
-        found[called], said = propose_schema(path, target, groups, is_number=is_number)
+        with reading_progress():
+            found[called], said = propose_schema(
+                path, target, groups, is_number=is_number, options=read
+            )
         for name, lines in said.items():
             begins = f"{path.name}: " if len(files) > 1 else ""
             remarks.setdefault(name, []).extend(begins + line for line in lines)

@@ -15,14 +15,9 @@ from dssfn.cli.options import (
     Alpha,
     Bias,
     ClassWeight,
-    Columns,
     DataDir,
-    Decimal,
-    Drop,
-    Encoding,
     Folds,
     Gain,
-    Id,
     ImageShape,
     JsonOutput,
     Layers,
@@ -32,8 +27,6 @@ from dssfn.cli.options import (
     Quiet,
     Ridge,
     Scale,
-    Sep,
-    Sheet,
     Size,
     Solver,
     Standardize,
@@ -43,19 +36,28 @@ from dssfn.cli.options import (
     Units,
     Width,
     option,
-    read_options,
     training_settings,
 )
 from dssfn.cli.presentation import Presentation
+from dssfn.cli.read_progress import reading_progress
+from dssfn.cli.reading import reads_files
 from dssfn.cli.sample import schema_settings
 from dssfn.config import PRECISIONS, bytes_of
-from dssfn.datasets import KNOWN_NAMES, PARTITIONS, open_shards, open_tables
+from dssfn.datasets import (
+    KNOWN_NAMES,
+    PARTITIONS,
+    ReadOptions,
+    open_shards,
+    open_tables,
+)
+from dssfn.datasets.read_options import ALL
 from dssfn.errors import PlanError
 from dssfn.presets import paper_mu
 from dssfn.registry import AVERAGING
 from dssfn.runs import DataOptions, divided, execute, from_files, make_plan
 
 
+@reads_files
 def simulate(
     data: Annotated[
         str | None, option(f"A file, or a name: {', '.join(KNOWN_NAMES)}, ...", DATA)
@@ -66,19 +68,13 @@ def simulate(
     ] = None,
     schema: Annotated[
         Path | None,
-        option("With --shard: what columns mean, as `dssfn schema` writes it.", DATA),
+        option("What columns of files mean, as `dssfn schema` writes it.", DATA),
     ] = None,
     target: Target = None,
     test: TestFile = None,
     test_size: TestSize = 0.25,
     data_dir: DataDir = None,
-    columns: Columns = None,
-    drop: Drop = None,
-    id: Id = None,
-    sep: Sep = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
+    read: ReadOptions = ALL,
     partition: Annotated[
         str, option(f"How samples are divided: {', '.join(PARTITIONS)}.", DATA)
     ] = "iid",
@@ -168,8 +164,6 @@ def simulate(
         raise PlanError(
             f"`--nodes` must be left out, or {len(shard)}: one per --shard."
         )
-    if schema is not None and not shard:
-        raise PlanError("`--schema` explains the columns of files given by `--shard`.")
     graph = read_topology(topology, len(shard) if shard else nodes, degree, seed)
     if preset == "paper" and data and (row := paper_mu(data, graph.n_nodes)):
         mu_input, mu_hidden = mu_input or row[0], mu_hidden or row[1]
@@ -184,20 +178,23 @@ def simulate(
         latency=latency, bandwidth=bandwidth, seed=seed,
     )  # fmt: skip
     budget = None if memory is None else bytes_of(memory)
-    read = read_options(columns, drop, id, sep, decimal, encoding, sheet)
+    known = None
+    if schema is not None:
+        known = schema_settings(schema, [], target, None, None)["schema"]
     if data is not None:
         options = DataOptions(data, target, partition, test, test_size, data_dir, read)
-        loaded = options.load(seed)
+        with reading_progress(quiet=quiet):
+            loaded = options.load(seed, known)
         say_dialect(loaded.name, loaded.dialect, quiet=quiet)
         plan = make_plan(loaded, **settings)
         run = divided(loaded, plan, graph, partition, memory=budget)
     else:
         more: dict[str, Any] = {"test": test, "memory": budget, "options": read}
-        if schema is None:
-            files = open_shards(shard or [], target, **more)
-        else:
-            known = schema_settings(schema, [], target, None, None)
-            files = open_tables(shard or [], known["schema"], **more)
+        with reading_progress(quiet=quiet):
+            if known is None:
+                files = open_shards(shard or [], target, **more)
+            else:
+                files = open_tables(shard or [], known, **more)
         for path, samples in zip(shard or [], files.shards, strict=True):
             say_dialect(path.name, samples.dialect, quiet=quiet)
         run = from_files(files, graph, settings, memory=budget)

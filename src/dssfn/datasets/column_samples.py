@@ -72,6 +72,8 @@ class ColumnSamples:
         Which columns are offered, and which of them names the samples.
     """
 
+    has_gaps = False  # only a schema allows them
+
     def __init__(
         self,
         file: ColumnFile,

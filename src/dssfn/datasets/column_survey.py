@@ -8,17 +8,29 @@ import polars as pl
 
 from dssfn.datasets.column_blocks import with_nulls
 from dssfn.datasets.column_samples import surveyed_rows
+from dssfn.datasets.columns import offered_columns, target_column
 from dssfn.datasets.files import existing_file, open_columns
-from dssfn.errors import DataError
+from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.schema.proposal import Seen
-from dssfn.schema.values import level_text
+from dssfn.schema.values import WORDS_FOR_MISSING, level_text
 
 MOST_COUNTED = 1000  # values of a column
 _DATE = r"^\d{4}-\d{1,2}-\d{1,2}|^\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b"
 
 
-def survey_columns(path: str | Path) -> list[Seen]:
+def survey_columns(
+    path: str | Path, target: str | None = None, *, options: ReadOptions = ALL
+) -> list[Seen]:
     """Return what was seen of every column of a file, in the order of the file.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file of named columns.
+    target : str, optional
+        The column that is to be predicted, which is looked at in any case.
+    options : ReadOptions
+        How the file is written, and which of the other columns to look at.
 
     Examples
     --------
@@ -30,13 +42,11 @@ def survey_columns(path: str | Path) -> list[Seen]:
     [('size', {'number'}, 1), ('kind', {'text'}, 0)]
     """
     path = existing_file(path)
-    if path.suffix.lower() == ".npz":
-        raise DataError(
-            f"`{path.name}`: arrays have no named columns, so there is nothing to say "
-            "of them. A schema is for tables."
-        )
-    file = open_columns(path)
-    wanted = [name for name in file.names if name not in file.index]
+    file = open_columns(path, options)
+    if target is not None:
+        target_column(path.name, file.names, target)
+    offered = offered_columns(path.name, file.names, options, target, index=file.index)
+    wanted = [name for name in file.names if name in {target, *offered}]
     surveyed_rows(file, wanted, 0)
     found = {name: Seen(name) for name in wanted}
     for block in file.columns(wanted):
@@ -59,6 +69,10 @@ def _add(seen: Seen, series: pl.Series) -> None:
         seen.counts = None
         return
     counts = values.value_counts()
+    if kind == "text":
+        small = values.str.to_lowercase()
+        said = values.filter(small.is_in(list(WORDS_FOR_MISSING)))
+        seen.missing_words.update(said.unique().to_list())
     seen.n_repeated += len(values) - counts.height
     if seen.counts is None or counts.height > MOST_COUNTED:
         seen.counts = None

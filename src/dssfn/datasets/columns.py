@@ -130,9 +130,12 @@ def feature_columns(
         left_out = set(names) - set(offered) - set(index)
         refused = [name for name in wanted if name in left_out and name != target]
         if refused:
+            name = refused[0]
+            by = "drop" if name in options.drop else "columns"
             raise DataError(
-                f"`{file}`: the column `{refused[0]}` must be there, but the choice "
-                "of columns leaves it out. Choose it, or choose none."
+                f"`{file}`: the column `{name}` must be there, but "
+                f"`{'id' if name == options.id else by}` leaves it out. Choose it, or "
+                "choose none."
             )
     known = set(names)
     missing = [name for name in wanted if name not in known]

@@ -45,6 +45,8 @@ class Lines:
     text: bytes
     first: int
     """The number of the line below the header."""
+    end: int
+    """Bytes of the file up to here, as UTF-8."""
 
 
 class CsvReader:
@@ -83,16 +85,17 @@ class CsvReader:
         own = self._dialect.separator.join(placeholders(range(len(self.names))))
         prefix = own.encode() + b"\n"
         header = b""
-        line = 1
+        line, end = 1, 0
         try:
             for block in record_blocks(self._text, _CSV_BYTES):
+                end += len(block)
                 if not header:  # nor was there one if all lines so far are blank
                     start, block = cut_header(block)
                     line += start.count(b"\n")
                     header = start.lstrip(b"\r\n")
                     if header:
                         self._check_header(header)
-                yield Lines(prefix + block, line)
+                yield Lines(prefix + block, line, end)
                 line += block.count(b"\n")
         except OSError as exc:
             raise self._explained(reason(exc)) from exc
@@ -108,7 +111,11 @@ class CsvReader:
             guesses = self._parse(
                 block.text, infer_schema_length=None, n_rows=0, schema_overrides=text
             ).dtypes
-            return self._parse(block.text, infer_schema_length=0), guesses
+            rows = self._parse(block.text, infer_schema_length=0)
+            return rows, [
+                pl.String() if guess.is_numeric() and _is_beyond_ascii(one) else guess
+                for one, guess in zip(rows, guesses, strict=True)
+            ]
         return rows, rows.dtypes
 
     def typed(self, block: Lines, types: dict[str, Any]) -> pl.DataFrame:
@@ -129,6 +136,10 @@ class CsvReader:
             above = np.searchsorted(feeds, record_ends(block.text)[:n_rows])
             lines = block.first + above if len(above) == n_rows else None
         return Source(self.path.name, unit="line", first=block.first, lines=lines)
+
+    def share(self, block: Lines) -> float | None:
+        """Return how much of the file has been read with a block, if it is known."""
+        return self._text.share(block.end)
 
     def _check_header(self, header: bytes) -> None:
         if self._header is None:
@@ -159,6 +170,11 @@ class CsvReader:
     def _name(self, place: int) -> str:
         """Return the name of a column in quotes, for a message of polars."""
         return repr(self.names[place]) if place < len(self.names) else f"'c{place}'"
+
+
+def _is_beyond_ascii(series: pl.Series) -> bool:
+    """Return whether a column has digits that polars guesses, and does not parse."""
+    return bool(series.str.contains(r"[^\x00-\x7f]").any())
 
 
 _PLACEHOLDER = re.compile(r"'c(\d+)'")

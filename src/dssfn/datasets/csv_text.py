@@ -187,10 +187,12 @@ def _ragged(path: Path, lines: Iterable[str], separator: str) -> DataError | Non
         width = len(next(row for row in rows if row))
         for row in rows:
             if len(row) > width:
+                is_blank = not any(field.strip() for field in row[width:])
+                way_out = "Remove separators at the end of lines." * is_blank
                 return DataError(
                     f"`{path.name}`, line {rows.line_num}: expected {width} fields as "
-                    f"in the first line, got {len(row)}. Quote values that hold a "
-                    "separator."
+                    f"in the first line, got {len(row)}. "
+                    f"{way_out or 'Quote values that hold a separator.'}"
                 )
     except DataError as exc:
         return exc

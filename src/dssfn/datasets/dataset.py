@@ -90,6 +90,7 @@ def split(
     test_size: float,
     seed: int,
     feature_names: tuple[str, ...] | None = None,
+    targets: tuple[str, ...] = (),
 ) -> Dataset:
     """Split samples at random into a training and a test part.
 
@@ -110,6 +111,8 @@ def split(
         Key of the split: scikit-learn's `train_test_split` with this `random_state`.
     feature_names : tuple of str, optional
         Names of the features, for the result.
+    targets : tuple of str
+        Names of the numbers to predict, which `y` holds instead of labels.
 
     Examples
     --------
@@ -129,14 +132,17 @@ def split(
             f"{len(y)}. Lower it, or give more samples."
         )
     counts = np.unique(y, return_counts=True)[1]
-    can_stratify = counts.min() >= 2 and min(n_train, n_test) >= len(counts)
+    can_stratify = (
+        not targets and counts.min() >= 2 and min(n_train, n_test) >= len(counts)
+    )
     train, test = train_test_split(
         np.arange(len(y)),
         test_size=n_test,
         random_state=seed % 2**32,  # scikit-learn takes no larger one
         stratify=y if can_stratify else None,
     )
-    return Dataset(name, X[train], y[train], X[test], y[test], feature_names)
+    parts = (X[train], y[train], X[test], y[test])
+    return Dataset(name, *parts, feature_names, targets=targets)
 
 
 def check_split(test_size: float, seed: int) -> None:

@@ -69,6 +69,10 @@ class Dialect:
         return ", ".join([*words, "gzip"] if self.is_packed else words)
 
 
+USUAL = ("", *(str(Dialect(separator)) for separator in (",", "\t")))
+"""How most files are written, which need not be said."""
+
+
 def known_encoding(name: str) -> str | None:
     """Return the encoding that a name stands for, as `ENCODINGS` has it.
 

@@ -17,8 +17,8 @@ from dssfn.errors import DataError
 from dssfn.hints import no_file
 from dssfn.schema import Schema
 
-# The module that reads a format. Each takes a while to import, as polars does, and only
-# its files need it.
+# The module that reads the columns of a format. Each takes a while to import, as polars
+# does, and only its files need it.
 _READERS = {
     ".csv": "csv_file",
     ".tsv": "csv_file",
@@ -29,9 +29,10 @@ _READERS = {
     ".feather": "feather",
     ".arrow": "feather",
     ".xlsx": "xlsx_file",
+    ".npz": "npz_columns",  # for a schema; without one, an NPZ file is a matrix
 }
 
-SUFFIXES = (*_READERS, ".npz")
+SUFFIXES = tuple(_READERS)
 """How the name of a readable file may end."""
 
 SMALL = 2**22
@@ -118,7 +119,7 @@ def open_table(
     Parameters
     ----------
     path : str or Path
-        A file of named columns.
+        A file of named columns; in an NPZ file every array is one.
     schema : Schema
         What they mean.
     is_labelled : bool
@@ -127,11 +128,6 @@ def open_table(
         As in `open_file`; which columns are features is said by the schema.
     """
     path = existing_file(path)
-    if path.suffix.lower() == ".npz":
-        raise DataError(
-            f"`{path.name}` has no named columns, which the plan's schema is about. "
-            "Give a table, such as CSV or Parquet."
-        )
     if options.columns is not None or options.drop:
         raise DataError(
             f"`{path.name}`: `columns` and `drop` must be left out, since the schema "

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import fields, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dssfn._typing import Array
-from dssfn.datasets.contents import read_labelled
+from dssfn.datasets.contents import Columns, read_encoded, read_labelled
 from dssfn.datasets.dataset import Dataset, check_split, split
 from dssfn.datasets.files import SUFFIXES, existing_file, forgotten_suffix
 from dssfn.datasets.hospitals import NAME as HOSPITALS
@@ -23,6 +24,7 @@ from dssfn.datasets.recipes import RECIPES
 from dssfn.datasets.stored import keep, read_kept, read_stored
 from dssfn.errors import DataError, PlanError
 from dssfn.hints import did_you_mean, no_file
+from dssfn.schema import Schema
 
 BUILTIN_NAMES = ("digits", "wine", "breast_cancer", "iris")
 """Sets that come with scikit-learn and need no download."""
@@ -40,6 +42,7 @@ def load(
     seed: int = 0,
     test_file: str | Path | None = None,
     options: ReadOptions = ALL,
+    schema: Schema | None = None,
 ) -> Dataset:
     """Load a named data set or a file.
 
@@ -56,6 +59,8 @@ def load(
         A second file to test on, instead of a share of the first.
     options : ReadOptions
         Which columns of a file to take, and how it is written, as in `read_table`.
+    schema : Schema, optional
+        What the columns of a file mean, and what is to be predicted.
 
     Examples
     --------
@@ -66,31 +71,88 @@ def load(
     if not _is_path(source):
         _ask_for_suffix(source, data_dir)
         _refuse(source, "a named set", target=target, test_file=test_file)
-        _refuse_options(source, "a named set", options)
+        _refuse(source, "a named set", schema=schema, **options.given)
         return load_dataset(source, data_dir=data_dir, test_size=test_size, seed=seed)
     path = existing_file(source)
     if path.suffix.lower() == ".npz" and "X_train" in npz_names(path):
         _refuse(path.name, "already split", target=target, test_file=test_file)
-        _refuse_options(path.name, "already split", options)
+        _refuse(path.name, "already split", schema=schema, **options.given)
         return read_stored(path.stem, path)
-    table = read_labelled(path, target, options=options)
-    names, X, y = table.feature_names, table.X, table.y
-    assert y is not None  # read_labelled always gives labels
-    if test_file is None:
-        data = split(
-            path.name, X, y, test_size=test_size, seed=seed, feature_names=names
-        )
-        return replace(data, dialect=table.dialect)
-    test = read_labelled(
-        test_file, target, features=names, n_features=X.shape[1], options=options
+    _check_target(schema, target)
+    read = partial(_read_file, target=target, options=options, schema=schema)
+    table = read(path)
+    targets = () if schema is None else schema.targets
+    if test_file is not None:
+        test = read(test_file, table)
+        if not targets:
+            _check_labels(path.name, table, Path(test_file).name, test)
+        return _beside(path.name, table, test, targets=targets, schema=schema)
+    assert table.y is not None
+    data = split(
+        path.name,
+        table.X,
+        table.y,
+        test_size=test_size,
+        seed=seed,
+        feature_names=table.feature_names,
+        targets=targets,
     )
+    return replace(data, dialect=table.dialect, schema=schema)
+
+
+def _read_file(
+    file: str | Path,
+    like: Columns | None = None,
+    *,
+    target: str | None,
+    options: ReadOptions,
+    schema: Schema | None,
+) -> Columns:
+    """Return the samples of a file, with the features of another one if given."""
+    if schema is not None:
+        return read_encoded(file, schema, is_labelled=True, options=options)
+    wanted: dict[str, Any] = {}
+    if like is not None:
+        wanted = {"features": like.feature_names, "n_features": like.X.shape[1]}
+    return read_labelled(file, target, options=options, **wanted)
+
+
+def _check_labels(name: str, table: Columns, test_name: str, test: Columns) -> None:
+    """Refuse files whose labels are written in two ways."""
+    assert table.y is not None
     assert test.y is not None
-    if not np.isin(np.unique(test.y), y).any():
+    if not np.isin(np.unique(test.y), table.y).any():
         raise DataError(
-            f"No label of `{Path(test_file).name}` occurs in `{path.name}`: "
-            f"{test.y[0].item()!r} against {y[0].item()!r}. Write labels alike in both."
+            f"No label of `{test_name}` occurs in `{name}`: {test.y[0].item()!r} "
+            f"against {table.y[0].item()!r}. Write labels alike in both."
         )
-    return Dataset(path.name, X, y, test.X, test.y, names, dialect=table.dialect)
+
+
+def _beside(name: str, table: Columns, test: Columns, **known: Any) -> Dataset:
+    """Return the samples of two files, of which the second is to test on."""
+    assert table.y is not None
+    assert test.y is not None
+    return Dataset(
+        name,
+        table.X,
+        table.y,
+        test.X,
+        test.y,
+        table.feature_names,
+        dialect=table.dialect,
+        **known,
+    )
+
+
+def _check_target(schema: Schema | None, target: str | None) -> None:
+    """Refuse a schema of another target."""
+    if schema is None or schema.target is None:
+        return
+    if target not in (None, schema.target.column):
+        raise PlanError(
+            f"`target` must be that of the schema, {schema.target.column!r}, or left "
+            f"out; got {target!r}."
+        )
 
 
 def load_dataset(
@@ -169,12 +231,6 @@ def _refuse(source: str, what: str, **given: object) -> None:
     for name, value in given.items():
         if value is not None:
             raise PlanError(f"`{name}` must be left out: `{source}` is {what}.")
-
-
-def _refuse_options(source: str, what: str, options: ReadOptions) -> None:
-    for one in fields(options):
-        if getattr(options, one.name) != one.default:
-            raise PlanError(f"`{one.name}` must be left out: `{source}` is {what}.")
 
 
 def _builtin(name: str, test_size: float, seed: int) -> Dataset:

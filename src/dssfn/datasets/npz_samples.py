@@ -20,6 +20,7 @@ from dssfn.datasets.checks import (
 )
 from dssfn.datasets.npz import Header, npz_headers, npz_rows, read_npz
 from dssfn.datasets.sample_file import Block
+from dssfn.datasets.watching import VALUES, tell
 from dssfn.errors import DataError
 
 _NPZ_BYTES = 2**22  # features of an NPZ file, as float64, and labels at a time
@@ -39,6 +40,7 @@ class NpzSamples:
     """
 
     dialect = ""  # there is but one
+    has_gaps = False
 
     def __init__(self, path: Path, target: str | None, room: int | None) -> None:
         self.path = path
@@ -76,8 +78,9 @@ class NpzSamples:
         ):
             source = self._source(start)
             y = None if some is None else self._checked_labels(some, source)
-            yield Block(feature_matrix(values, source).T, y, source)
             start += len(values)
+            tell(self.path, VALUES, start, start / self.n_samples)
+            yield Block(feature_matrix(values, source).T, y, source)
 
     def _feature_rows(self, n_rows: int) -> Iterator[NDArray[Any]]:
         X = self._headers["X"]

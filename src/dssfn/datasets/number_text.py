@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import re
 
+from dssfn.schema.values import says_missing
+
 _FRACTION = r"[+-]?(\d+{mark}\d*|{mark}\d+)([eE][+-]?\d+)?"
 _GROUPS = r"[+-]?[1-9]\d{{0,2}}({mark}\d{{3}})+"
 _OTHER = {".": ",", ",": "."}
+_SPACED = re.compile(r"[+-]?\d{1,3}(['\u2019\s]\d{3})+([.,]\d+)?")
+_MINUS = re.compile(r"[\u2212\u2012\u2013\u2014]\s*[\d.,]+")  # and dashes
+_PERCENT = re.compile(r"[+-]?[\d.,]+\s*%")
+_NO_MARKS = " Write numbers without marks between thousands."
 
 
 def has_fraction(text: str, mark: str) -> bool:
@@ -37,11 +43,22 @@ def misread_number(text: str, decimal: str) -> str:
     >>> misread_number("blue", ",")
     ''
     """
+    if says_missing(text):
+        return (
+            " If it says that the value is missing, leave the field empty, which a "
+            "schema may allow."
+        )
+    if _MINUS.fullmatch(text):
+        return " Write the minus sign as a plain hyphen, -."
+    if _PERCENT.fullmatch(text):
+        return " Write numbers without percent signs, all of them in one unit."
+    if _SPACED.fullmatch(text):
+        return _NO_MARKS
     other = _OTHER[decimal]
     for mark, fraction in ((other, decimal), (decimal, other)):
         whole, _, rest = text.partition(fraction)
         if has_groups(whole, mark) and (rest or whole.count(mark) > 1):
-            return " Write numbers without marks between thousands."
+            return _NO_MARKS
     if has_groups(text, other):
         return (
             " If the mark is between thousands, write the number without it; if it is "

@@ -9,8 +9,8 @@ from typing import Any
 
 from dssfn._typing import Label
 from dssfn.datasets.column_survey import survey_columns
+from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.errors import DataError
-from dssfn.hints import did_you_mean, listing
 from dssfn.schema import Schema, Target
 from dssfn.schema.proposal import Seen, propose
 from dssfn.schema.values import is_number as is_number_text
@@ -25,6 +25,7 @@ def propose_schema(
     groups: Mapping[str, tuple[Label, ...]] = MappingProxyType({}),
     *,
     is_number: bool = False,
+    options: ReadOptions = ALL,
 ) -> tuple[Schema, dict[str, tuple[str, ...]]]:
     """Return the schema that a table seems to have, and what was seen of its columns.
 
@@ -38,14 +39,11 @@ def propose_schema(
         The values of every class, if classes are groups of values.
     is_number : bool
         Whether the target is a number.
+    options : ReadOptions
+        How the table is written, and which columns beside the target it is about.
     """
     path = Path(path)
-    seen = {one.name: one for one in survey_columns(path)}
-    if target is not None and target not in seen:
-        raise DataError(
-            f"`{path.name}` has no target column `{target}`, only "
-            f"{listing(list(seen))}.{did_you_mean(target, seen)}"
-        )
+    seen = {one.name: one for one in survey_columns(path, target, options=options)}
     proposals = {name: propose(one) for name, one in seen.items() if name != target}
     columns = tuple(one.column for one in proposals.values())
     remarks = {name: one.remarks for name, one in proposals.items()}

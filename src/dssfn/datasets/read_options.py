@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from msgspec.structs import force_setattr
 
 from dssfn.datasets.dialect import DECIMALS, ENCODINGS, SEPARATORS, known_encoding
 from dssfn.errors import PlanError
@@ -12,8 +15,7 @@ from dssfn.hints import listing, unknown
 _WORDS = {"tab": "\t", "\\t": "\t"}  # what is hard to type
 
 
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
+class ReadOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How to read a data file; what is left out is found in the file.
 
     Parameters
@@ -42,8 +44,8 @@ class ReadOptions:
 
     Examples
     --------
-    >>> ReadOptions(drop=["note"], sep="tab").sep
-    '\\t'
+    >>> ReadOptions(drop=["note"], sep="tab").given
+    {'drop': ('note',), 'sep': '\\t'}
     """
 
     columns: tuple[str, ...] | None = None
@@ -57,9 +59,9 @@ class ReadOptions:
     def __post_init__(self) -> None:
         """Check the values, and keep lists of names as tuples."""
         if self.columns is not None:
-            object.__setattr__(self, "columns", _names("columns", self.columns))
-        object.__setattr__(self, "drop", _names("drop", self.drop))
-        object.__setattr__(self, "sep", _WORDS.get(self.sep or "", self.sep))
+            force_setattr(self, "columns", _names("columns", self.columns))
+        force_setattr(self, "drop", _names("drop", self.drop))
+        force_setattr(self, "sep", _WORDS.get(self.sep or "", self.sep))
         for name, value, known in (
             ("sep", self.sep, SEPARATORS),
             ("decimal", self.decimal, DECIMALS),
@@ -75,8 +77,17 @@ class ReadOptions:
             encoding = known_encoding(self.encoding)
             if encoding is None:
                 raise PlanError(unknown("encoding", self.encoding, ENCODINGS))
-            object.__setattr__(self, "encoding", encoding)
+            force_setattr(self, "encoding", encoding)
         self._check_names()
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The options that were not left out."""
+        return {
+            one.name: value
+            for one in msgspec.structs.fields(self)
+            if (value := getattr(self, one.name)) != one.default
+        }
 
     @property
     def chooses(self) -> bool:

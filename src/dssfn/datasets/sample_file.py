@@ -31,6 +31,8 @@ class SampleFile(Protocol):
     n_samples: int
     n_features: int
     feature_names: tuple[str, ...] | None
+    has_gaps: bool
+    """Whether features may be missing, as NaN."""
     dialect: str
     """How it is written, where a format has several ways; a line for people."""
 

@@ -15,7 +15,6 @@ from dssfn.datasets.checks import changed
 from dssfn.datasets.files import open_labelled, open_table
 from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.datasets.sample_file import SampleFile
-from dssfn.datasets.table_samples import TableSamples
 from dssfn.errors import PlanError
 from dssfn.schema import Schema
 from dssfn.shard import Rows, class_codes, one_hot
@@ -205,7 +204,7 @@ class FileSamples:
     @property
     def has_gaps(self) -> bool:
         """Whether numbers may be missing, as a schema says."""
-        return isinstance(self._file, TableSamples) and self._file.has_gaps
+        return self._file.has_gaps
 
     @property
     def weight(self) -> float:

@@ -13,6 +13,7 @@ import polars as pl
 from dssfn.datasets.checks import Source, changed
 from dssfn.datasets.column_blocks import READ_ERRORS, ColumnBlock
 from dssfn.datasets.columns import checked_names, places
+from dssfn.datasets.watching import VALUES, tell
 from dssfn.errors import DataError
 from dssfn.hints import reason
 
@@ -77,9 +78,12 @@ class SlicedFile:
             raise changed(self.path.name)
         chosen = places(self.names, wanted)
         n_rows = max(1, min(_MOST_ROWS, _SLICE_BYTES // (8 * len(chosen))))
-        for start in range(0, self._length(), n_rows):
+        length = self._length()
+        for start in range(0, length, n_rows):
             rows = self._collect(self._scan().select(pl.nth(*chosen)), start, n_rows)
             rows.columns = [self.names[place] for place in chosen]
+            seen = start + rows.height
+            tell(self.path, VALUES, seen, seen / length)
             yield ColumnBlock(rows, Source(self.path.name, first=start + 1))
 
     def _scan(self) -> pl.LazyFrame:

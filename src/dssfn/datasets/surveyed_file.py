@@ -28,6 +28,7 @@ from dssfn.datasets.column_blocks import (
     without_blanks,
 )
 from dssfn.datasets.columns import places
+from dssfn.datasets.watching import TYPES, VALUES, tell
 
 Raw = TypeVar("Raw")
 """Some rows of a file, not yet parsed."""
@@ -58,6 +59,9 @@ class BlockReader(Protocol[Raw]):
 
     def source(self, block: Raw, n_rows: int) -> Source:
         """Return how to name the rows of a block."""
+
+    def share(self, block: Raw) -> float | None:
+        """Return how much of the file ends with a block; None if it is not known."""
 
 
 class SurveyedFile(Generic[Raw]):
@@ -99,6 +103,7 @@ class SurveyedFile(Generic[Raw]):
             if filled:
                 self.n_rows = seen + filled
             seen += rows.height
+            tell(self.path, TYPES, seen, reader.share(block))
             held.add(rows, reader.source(block, rows.height))
         self._types = types
         self._held = held if held.are_of(types) else None
@@ -131,8 +136,11 @@ class SurveyedFile(Generic[Raw]):
             yield from held.given(chosen) if is_last_use else held.shown(chosen)
             return
         types = {f"c{place}": self._types[place].dtype for place in chosen}
+        seen = 0
         for block in self._reader.blocks():
             rows = self._reader.typed(block, types)
+            seen += rows.height
+            tell(self.path, VALUES, seen, self._reader.share(block))
             yield rows, self._reader.source(block, rows.height)
 
 

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from dssfn._typing import Array
 from dssfn.datasets.column_blocks import ColumnBlock, as_numbers, with_nulls
+from dssfn.datasets.number_text import misread_number
 from dssfn.errors import DataError
 from dssfn.hints import listing, shortened
 from dssfn.schema import Column, Target
 from dssfn.schema.encoding import GAP, UNKNOWN, Codes, Values
-from dssfn.schema.values import TRUTHS, level_text
+from dssfn.schema.values import TRUTHS, level_text, says_missing
 
 
 def column_values(block: ColumnBlock, column: Column) -> Values:
@@ -89,8 +90,13 @@ def _no_number(block: ColumnBlock, series: pl.Series, row: int) -> DataError:
     return DataError(
         f"{_at(block, series, row)}: the schema says that it is a number, got "
         f"'{shortened(series[row])}'. Correct the value, or make the column a category "
-        "or ignore it."
+        f"or ignore it.{_hint(series[row], block.decimal)}"
     )
+
+
+def _hint(value: Any, decimal: str) -> str:
+    """Return what may be meant by a value that is no number, to end a message."""
+    return misread_number(value.strip(), decimal) if isinstance(value, str) else ""
 
 
 def _truths(block: ColumnBlock, series: pl.Series) -> Array:
@@ -101,7 +107,7 @@ def _truths(block: ColumnBlock, series: pl.Series) -> Array:
         raise DataError(
             f"{_at(block, series, row)}: the schema says that it is true or false, got "
             f"'{shortened(series[row])}'. Correct the value, or make the column a "
-            "category or a number."
+            f"category or a number.{_gap_hint(series[row])}"
         )
     return np.where(codes == GAP, np.nan, codes.astype(np.float64))
 
@@ -114,9 +120,15 @@ def _codes(block: ColumnBlock, series: pl.Series, column: Column) -> Codes:
         raise DataError(
             f"{_at(block, series, row)}: '{shortened(series[row])}' is none of the "
             f"levels {listing(column.level_texts)}. Correct it, or add it to the "
-            "schema: to `levels`, or with `other = true`."
+            f"schema: to `levels`, or with `other = true`.{_gap_hint(series[row])}"
         )
     return codes
+
+
+def _gap_hint(value: Any) -> str:
+    if not isinstance(value, str) or not says_missing(value):
+        return ""
+    return " If it says that the value is missing, leave the field empty."
 
 
 def _looked_up(

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO
 
 from dssfn.datasets.dialect import ENCODINGS
+from dssfn.datasets.watching import LETTERS, tell
 from dssfn.errors import DataError
 from dssfn.hints import reason
 
@@ -64,6 +65,12 @@ class TextFile:
             file.seek(self.n_marked)
             return file
         return io.BufferedReader(_Recoded(self), _PIECE)
+
+    def share(self, n_bytes: int) -> float | None:
+        """Return how much of the file so many bytes of UTF-8 are; None if unknown."""
+        if self.is_packed or self.encoding != "utf-8":
+            return None
+        return min(1.0, (self.n_marked + n_bytes) / max(1, self.path.stat().st_size))
 
     def raw(self) -> Iterator[bytes]:
         """Yield the bytes behind the mark as they are, unpacked."""
@@ -215,7 +222,10 @@ def _first_fault(text: TextFile) -> _Fault | None:
     decoder = codecs.getincrementaldecoder(text.encoding)()
     line, beyond = 1, None
     is_utf8 = text.encoding == "utf-8"
+    n_bytes = 0
     for piece in text.raw():
+        n_bytes += len(piece)
+        tell(text.path, LETTERS, line - 1, text.share(n_bytes))
         is_plain = is_utf8 and piece.isascii() and b"\0" not in piece
         if is_plain and not decoder.getstate()[0]:  # as almost always
             line += piece.count(b"\n")

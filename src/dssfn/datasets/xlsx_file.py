@@ -85,6 +85,9 @@ class XlsxReader:
             place for place, name in enumerate(self.names) if name == options.id
         )
 
+    def share(self, block: SheetRows) -> None:
+        """Return None: a sheet does not tell its length."""
+
     def blocks(self) -> Iterator[SheetRows]:
         """Yield the rows below the names."""
         width = len(self.names)

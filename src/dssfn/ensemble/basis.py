@@ -207,6 +207,11 @@ class BasedSamples:
         """The sum of the samples' weights, before those of the classes."""
         return self.samples.weight
 
+    @property
+    def has_gaps(self) -> bool:
+        """Whether features may be missing, as NaN."""
+        return self.samples.has_gaps
+
     def chunks(self, size: int) -> Iterator[Rows]:
         """Yield the samples with scaled targets and the weights of their classes."""
         return map(self.basis.targets.applied, self.samples.chunks(size))

@@ -28,7 +28,7 @@ def open_data(
     if "{" in options.source:
         return _own_files(options, federation, hosts, rank, memory)
     plan = federation.training
-    data = options.load(plan.seed)
+    data = options.load(plan.seed, plan.schema)
     _check_fit(data, plan)
     how = options.partition or "iid"
     run = divided(
@@ -51,7 +51,9 @@ def _own_files(
     each = None if memory is None else memory // len(hosts[rank])
 
     def open_one(path: str | Path) -> FileSamples:
-        return FileSamples.of_plan(path, options.target, plan, memory=each)
+        return FileSamples.of_plan(
+            path, options.target, plan, memory=each, options=options.read
+        )
 
     test = open_one(options.test) if options.test and rank == 0 else None
     return Run(

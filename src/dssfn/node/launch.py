@@ -59,7 +59,12 @@ LOG_FILE = "node.log"
 log = logging.getLogger("dssfn.node")
 
 
-def launch(node: Path, *, fresh: bool = False) -> tuple[Path, Result]:
+def launch(
+    node: Path,
+    *,
+    fresh: bool = False,
+    while_reading: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> tuple[Path, Result]:
     """Train one node with the others, and return its folder `out` and its result.
 
     Parameters
@@ -68,15 +73,18 @@ def launch(node: Path, *, fresh: bool = False) -> tuple[Path, Result]:
         The node's file.
     fresh : bool
         Whether to forget the checkpoint and start from scratch.
+    while_reading : callable
+        Returns a context in which the node's files are read and checked.
     """
     start = time.perf_counter()
     spec, federation = load_node(node)
     plan, averaging = settled(federation)
-    identity, samples = identity_of(spec), samples_of(spec, plan)
-    test = samples_to_test_on(spec, plan)
-    for some in (samples, test):  # a bad value is found before the others wait
-        if some is not None:
-            class_counts(some)
+    identity = identity_of(spec)
+    with while_reading():
+        samples, test = samples_of(spec, plan), samples_to_test_on(spec, plan)
+        for some in (samples, test):  # a bad value is found before the others wait
+            if some is not None:
+                class_counts(some)
     out = prepare_out(spec, plan)
     if spec.listen is not None:
         check_port(spec.listen)

@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 from dssfn._atomic import make_writable
 from dssfn.config import Plan, bytes_of
 from dssfn.datasets import FileSamples
+from dssfn.datasets.dialect import USUAL
 from dssfn.errors import DataError, InputError, ProtocolError, TransportError
 from dssfn.federation import Federation, split_address
 from dssfn.node.checkpoint import CHECKPOINT_FILE, Checkpoints
 from dssfn.node.connect import largest_letter, neighbours_of
 from dssfn.node.identity import Identity, read_identity
+from dssfn.node.read_settings import in_words_of_the_node, shown_settings
 from dssfn.node.runtime import settled
 from dssfn.node.spec import NodeSpec
 from dssfn.shard import Samples
@@ -61,7 +63,10 @@ def samples_to_test_on(spec: NodeSpec, plan: Plan) -> FileSamples | None:
 
 def _open(spec: NodeSpec, path: str, plan: Plan) -> FileSamples:
     memory = bytes_of(spec.memory) if spec.memory else None
-    samples = FileSamples.of_plan(path, spec.target, plan, memory=memory)
+    with in_words_of_the_node(spec.read):
+        samples = FileSamples.of_plan(
+            path, spec.target, plan, memory=memory, options=spec.read
+        )
     if samples.n_samples < 1:
         raise DataError(f"`{path}` must hold at least one sample, got none.")
     return samples
@@ -99,8 +104,9 @@ def class_counts(samples: FileSamples) -> NDArray[np.intp]:
     it is the samples whose target is not zero.
     """
     counts = np.zeros(samples.n_outputs, dtype=np.intp)
-    for rows in samples.chunks(CHUNK):
-        counts += np.count_nonzero(rows.T, axis=1)
+    with in_words_of_the_node():
+        for rows in samples.chunks(CHUNK):
+            counts += np.count_nonzero(rows.T, axis=1)
     return counts
 
 
@@ -117,6 +123,14 @@ def _shown_counts(plan: Plan, counts: NDArray[np.intp]) -> str:
     return text
 
 
+def _shown_reading(spec: NodeSpec, samples: FileSamples) -> str:
+    """Return how a file was read, to end a line; nothing if it is as most are."""
+    parts = [samples.dialect] if samples.dialect not in USUAL else []
+    if said := shown_settings(spec.read):
+        parts.append(f"read as node.toml says ({said})")
+    return "".join(f"; {part}" for part in parts)
+
+
 def _examine_data(
     spec: NodeSpec, plan: Plan
 ) -> Generator[Finding, None, FileSamples | None]:
@@ -128,7 +142,7 @@ def _examine_data(
         yield Finding("data", False, str(exc))
         return None
     found = f"{samples.n_samples} samples, {samples.n_features} features"
-    yield Finding("data", True, found)
+    yield Finding("data", True, found + _shown_reading(spec, samples))
     if not plan.is_regression:
         yield Finding("classes", True, _shown_counts(plan, counts))
     if warning := few_samples(samples.n_samples):
@@ -141,10 +155,10 @@ def _examine_test(spec: NodeSpec, plan: Plan) -> Iterator[Finding]:
         samples = samples_to_test_on(spec, plan)
         assert samples is not None
         counts = class_counts(samples)
-        found = f"{samples.n_samples} samples"
-        return (
-            found if plan.is_regression else f"{found}: {_shown_counts(plan, counts)}"
-        )
+        held = f"{samples.n_samples} samples"
+        if not plan.is_regression:
+            held += f": {_shown_counts(plan, counts)}"
+        return held + _shown_reading(spec, samples)
 
     if spec.test is not None:
         yield _finding("test", test)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.errors import PlanError
 from dssfn.federation import Federation, load_federation, split_address
 from dssfn.toml_text import convert_toml, read_toml
@@ -34,6 +35,10 @@ class NodeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     test : str, optional
         A file with the same columns, on whose samples this node tests the model. Left
         out, it takes those of its training samples that a member was not trained on.
+    read : ReadOptions
+        How both files are read, where that is to be said: a table ``[read]`` with
+        `sep`, `decimal`, `encoding`, `sheet`, `id`, `columns` or `drop`. It is this
+        node's own and no part of the plan.
     local_model : bool, optional
         Whether to train a model on this node's samples alone as well, to compare with;
         by default if they are not too many.
@@ -61,6 +66,7 @@ class NodeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     data: str
     target: str | None = None
     test: str | None = None
+    read: ReadOptions = ALL
     local_model: bool | None = None
     out: str = "out"
     certificate: str
@@ -94,7 +100,8 @@ def load_node(path: str | Path) -> tuple[NodeSpec, Federation]:
     path = Path(path)
     if path.is_dir():
         path /= NODE_FILE
-    spec: NodeSpec = convert_toml(read_toml(path, "node"), NodeSpec, path, [NodeSpec])
+    content = read_toml(path, "node")
+    spec: NodeSpec = convert_toml(content, NodeSpec, path, [NodeSpec, ReadOptions])
     folder = path.resolve().parent
     paths = {
         field: str(folder / os.path.expanduser(given))  # noqa: PTH111

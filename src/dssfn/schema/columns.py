@@ -283,6 +283,13 @@ class Schema(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             for column in self.columns
         )
 
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The column of numbers to predict; none if classes are."""
+        if self.target is None or self.target.kind == "class":
+            return ()
+        return (self.target.column,)
+
     def column(self, name: str) -> Column:
         """Return the column of a name."""
         return next(column for column in self.columns if column.name == name)
@@ -299,8 +306,8 @@ class Schema(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             "feature_names": names,
             "n_features": len(names),
         }
-        if self.target is not None:
-            is_class = self.target.kind == "class"
-            named = self.target.classes if is_class else (self.target.column,)
-            found["classes" if is_class else "targets"] = named
+        if self.targets:
+            found["targets"] = self.targets
+        elif self.target is not None:
+            found["classes"] = self.target.classes
         return found

@@ -37,6 +37,8 @@ class Seen:
         The values and how many rows have each; None if they are too many to count.
     n_repeated : int
         How many rows have a value that another row near them has.
+    missing_words : set of str
+        Words that may say that there is no value, such as "NA".
     """
 
     name: str
@@ -45,6 +47,7 @@ class Seen:
     n_missing: int = 0
     counts: dict[str, int] | None = field(default_factory=dict)
     n_repeated: int = 0
+    missing_words: set[str] = field(default_factory=set)
 
     @property
     def n_values(self) -> int:
@@ -82,6 +85,9 @@ def propose(seen: Seen) -> Proposal:
     remarks = []
     if seen.n_missing:
         remarks.append(_share(seen.n_missing, seen.n_rows))
+    if seen.missing_words:
+        words = " and ".join(f'"{one}"' for one in sorted(seen.missing_words))
+        remarks.append(f"there is {words}: empty these fields if that says missing")
     settings, why = _kind(seen)
     if seen.is_constant and settings["kind"] != "ignore":
         why += "; it is constant here"

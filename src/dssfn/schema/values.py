@@ -54,6 +54,21 @@ def level_order(text: str) -> tuple[int, float, str]:
         return 1, 0.0, text
 
 
+WORDS_FOR_MISSING = frozenset(
+    ("na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "?", "-", "--", ".", "missing")
+)
+"""What people write where there is no value, in small letters. None is taken for it."""
+
+
+def says_missing(text: str) -> bool:
+    """Return whether text looks as if it said that there is no value.
+
+    >>> says_missing(" N/A"), says_missing("Nadja")
+    (True, False)
+    """
+    return text.strip().lower() in WORDS_FOR_MISSING
+
+
 def is_number(text: str) -> bool:
     """Return whether a level is a number."""
     return level_order(text)[0] == 0

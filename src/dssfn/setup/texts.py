@@ -94,6 +94,11 @@ authorities = "ca.crt"  # who may vouch for the other nodes
 # metrics = "127.0.0.1:9400"  # serve metrics for Prometheus there
 # start_deadline = 3600  # seconds until all nodes must have met; by default no limit
 
+# [read]  # how data and test are read, where that cannot be found from the files
+# sep = ";"  # between fields; also decimal = ",", encoding = "latin-1"
+# sheet = "2024"  # of an XLSX file with several
+# id = "patient"  # a column that names the samples; columns = [...], drop = [...]
+
 # [peers]  # addresses of other nodes, where they differ from the plan's
 # {peer} = "10.0.0.7:7400"
 """

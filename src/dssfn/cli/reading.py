@@ -1,0 +1,109 @@
+"""The options about data files, which a command takes as one value, `read`.
+
+How this works. Typer makes options of a function's parameters and knows no groups of
+them. So a command has one parameter `read`, and `reads_files` puts the options in its
+place before typer looks.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Annotated, Any
+
+from dssfn.cli.listed import words
+from dssfn.cli.options import DATA, option
+from dssfn.datasets import ReadOptions
+from dssfn.errors import PlanError
+
+Columns = Annotated[
+    str | None, option("The features to take, as in age,weight.", DATA, "--columns")
+]
+Drop = Annotated[
+    str | None, option("Columns that are no features, as in note,date.", DATA, "--drop")
+]
+Id = Annotated[
+    str | None, option("The column that names the samples, no feature.", DATA, "--id")
+]
+Sep = Annotated[
+    str | None,
+    option("Between the fields of a text file: , ; | or tab; else found.", DATA),
+]
+Decimal = Annotated[
+    str | None, option("Decimal mark of a text file: . or , else found.", DATA)
+]
+Encoding = Annotated[
+    str | None,
+    option("Of a text file: utf-8, utf-16, latin-1, ...; else found.", DATA),
+]
+Sheet = Annotated[str | None, option("The sheet of an XLSX file with several.", DATA)]
+
+
+def reads_files(
+    command: Callable[..., None],
+    *,
+    checked: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> Callable[..., None]:
+    """Give a command the options about data files; it gets them as its `read`.
+
+    Parameters
+    ----------
+    command : callable
+        A function with a parameter ``read: ReadOptions = ALL``.
+    checked : callable
+        Returns a context in which the options are checked.
+
+    Examples
+    --------
+    >>> from dssfn.datasets.read_options import ALL
+    >>> def show(data: str, read: ReadOptions = ALL, json: bool = False) -> None:
+    ...     print(data, read.drop)
+    >>> ", ".join(inspect.signature(reads_files(show)).parameters)
+    'data, columns, drop, id, sep, decimal, encoding, sheet, json'
+    >>> reads_files(show)(data="t.csv", drop="note,day")
+    t.csv ('note', 'day')
+    """
+    shown = inspect.signature(command, eval_str=True)
+    options = inspect.signature(_read_options, eval_str=True).parameters
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        said = {name: given.pop(name, None) for name in options}
+        with checked():
+            read = _read_options(**said)
+        command(**given, read=read)
+
+    parameters: list[inspect.Parameter] = []
+    for one in shown.parameters.values():
+        parameters += options.values() if one.name == "read" else [one]
+    run.__signature__ = shown.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return run
+
+
+def check_has_file(read: ReadOptions, files: Sequence[Path], what: str) -> None:
+    """Refuse options about data files where there is none that they are about."""
+    if read.given and not files:
+        raise PlanError(f"`--{next(iter(read.given))}` must come with {what}.")
+
+
+def _read_options(
+    columns: Columns = None,
+    drop: Drop = None,
+    id: Id = None,
+    sep: Sep = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
+) -> ReadOptions:
+    return ReadOptions(
+        columns=None if columns is None else tuple(words("--columns", columns)),
+        drop=() if drop is None else tuple(words("--drop", drop)),
+        id=id,
+        sep=sep,
+        decimal=decimal,
+        encoding=encoding,
+        sheet=sheet,
+    )
