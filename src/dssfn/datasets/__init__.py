@@ -7,6 +7,7 @@ from dssfn.datasets.contents import Columns, describe, read_labelled, read_table
 from dssfn.datasets.dataset import Dataset, split
 from dssfn.datasets.files import SUFFIXES
 from dssfn.datasets.named import BUILTIN_NAMES, KNOWN_NAMES, load, load_dataset
+from dssfn.datasets.number_samples import NumberSamples
 from dssfn.datasets.openml import fetch_openml_dataset
 from dssfn.datasets.partition import PARTITIONS, partition
 from dssfn.datasets.read_options import ReadOptions
@@ -21,6 +22,7 @@ __all__ = [
     "Columns",
     "Dataset",
     "FileSamples",
+    "NumberSamples",
     "ReadOptions",
     "ShardFiles",
     "describe",

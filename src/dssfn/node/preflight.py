@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dssfn._atomic import make_writable
 from dssfn.config import Plan, bytes_of
-from dssfn.datasets import FileSamples
+from dssfn.datasets import FileSamples, NumberSamples
 from dssfn.errors import DataError, InputError, ProtocolError, TransportError
 from dssfn.federation import Federation, split_address
 from dssfn.node.checkpoint import CHECKPOINT_FILE, Checkpoints
@@ -54,17 +54,28 @@ def samples_of(spec: NodeSpec, plan: Plan) -> FileSamples:
     return _open(spec, spec.data, plan)
 
 
+def rows_of(spec: NodeSpec, plan: Plan) -> Samples:
+    """Return the node's data, whatever is to be predicted: a class or a number."""
+    if not plan.is_regression:
+        return samples_of(spec, plan)
+    assert plan.schema is not None  # a plan file names numbers by their schema alone
+    return NumberSamples(spec.data, plan.schema, memory=_memory(spec))
+
+
 def samples_to_test_on(spec: NodeSpec, plan: Plan) -> FileSamples | None:
     """Return the samples that the node tests on; None if it has no file of them."""
     return None if spec.test is None else _open(spec, spec.test, plan)
 
 
 def _open(spec: NodeSpec, path: str, plan: Plan) -> FileSamples:
-    memory = bytes_of(spec.memory) if spec.memory else None
-    samples = FileSamples.of_plan(path, spec.target, plan, memory=memory)
+    samples = FileSamples.of_plan(path, spec.target, plan, memory=_memory(spec))
     if samples.n_samples < 1:
         raise DataError(f"`{path}` must hold at least one sample, got none.")
     return samples
+
+
+def _memory(spec: NodeSpec) -> int | None:
+    return bytes_of(spec.memory) if spec.memory else None
 
 
 def checkpoints_of(
@@ -78,6 +89,18 @@ def checkpoints_of(
             "number of samples": samples.n_samples,
         },
     )
+
+
+def check_rows(n_rows: int, federation: Federation) -> None:
+    """Refuse a node with so few rows that its messages would show single ones."""
+    if n_rows < federation.min_rows:
+        raise DataError(
+            f"`data` must have at least {federation.min_rows} rows, as `min_rows` of "
+            f"the plan says, got {n_rows}. What a node sends are sums over its rows: "
+            "the fewer they are, the more they show of each. Agree with all nodes on "
+            "a smaller `min_rows` in the plan, or join with another organisation and "
+            "take part as one node."
+        )
 
 
 def few_samples(n_samples: int) -> str | None:
@@ -117,7 +140,7 @@ def _shown_counts(plan: Plan, counts: NDArray[np.intp]) -> str:
 
 
 def _examine_data(
-    spec: NodeSpec, plan: Plan
+    spec: NodeSpec, federation: Federation, plan: Plan
 ) -> Generator[Finding, None, FileSamples | None]:
     """Look at the data, and return them if they can be used."""
     try:
@@ -131,6 +154,10 @@ def _examine_data(
     yield Finding("classes", True, _shown_counts(plan, counts))
     if warning := few_samples(samples.n_samples):
         yield Finding("few samples", None, warning)
+    try:
+        check_rows(samples.n_samples, federation)
+    except DataError as exc:
+        yield Finding("min_rows", False, str(exc))
     return samples
 
 
@@ -143,6 +170,14 @@ def _examine_test(spec: NodeSpec, plan: Plan) -> Iterator[Finding]:
 
     if spec.test is not None:
         yield _finding("test", test)
+
+
+def prepare_place(spec: NodeSpec, plan: Plan) -> Path:
+    """Return the folder `out`; the port that is to be opened is free as well."""
+    out = prepare_out(spec, plan)
+    if spec.listen is not None:
+        check_port(spec.listen)
+    return out
 
 
 def prepare_out(spec: NodeSpec, plan: Plan) -> Path:
@@ -188,7 +223,7 @@ def examine(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
 
     yield _finding("plan", plan_of)
     yield _finding("certificate", certificate)
-    samples = yield from _examine_data(spec, plan)
+    samples = yield from _examine_data(spec, federation, plan)
     yield from _examine_test(spec, plan)
     yield _finding("out", out)
     if samples is not None:
