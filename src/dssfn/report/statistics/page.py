@@ -11,7 +11,7 @@ from dssfn.report.statistics.bars import ALL, HERE, Bars, Cell, bars_card
 from dssfn.report.statistics.sites import sites_section
 from dssfn.report.statistics.words import counted, share, share_text
 from dssfn.report.table import Table
-from dssfn.statistics.figures import Column, Count, Figures, Statistics
+from dssfn.statistics.figures import Agreed, Column, Count, Figures, Statistics
 
 
 def make_statistics_page(statistics: Statistics) -> str:
@@ -24,8 +24,7 @@ def make_statistics_page(statistics: Statistics) -> str:
         eyebrow="dssfn · federation statistics",
         heading=name,
         lead=f"{counted(everybody.rows)} rows of {nodes}, counted together: no row "
-        f"has left its node. Beside them the rows of {name}, whose figures are on this "
-        "page only. Keep it here.",
+        f"has left its node. Beside them the rows of {name}, {_who_knows(agreed)}",
         headlines=_headlines(statistics),
         sections=[
             _stands_out(statistics),
@@ -39,28 +38,46 @@ def make_statistics_page(statistics: Statistics) -> str:
     )
 
 
+def _who_knows(agreed: Agreed) -> str:
+    if agreed.sites:
+        return "whose small counts nobody else has. Keep the page to yourself."
+    return "whose figures nobody else has. Keep the page to yourself."
+
+
 def _headlines(statistics: Statistics) -> list[Headline]:
     agreed, here = statistics.agreed, statistics.here
     n_remarks = len(statistics.stands_out)
     return [
         Headline("Rows", counted(agreed.all.rows), "of all nodes"),
-        Headline("Here", counted(here.rows), share_text(here.rows, agreed.all.rows)),
+        Headline("Here", counted(here.rows), _part(here.rows, agreed.all.rows)),
         Headline("Nodes", digits(len(agreed.nodes)), "have agreed on it"),
         Headline("Columns", digits(len(here.columns)), "and the target"),
         Headline("Stands out", digits(n_remarks), "here, see below"),
     ]
 
 
+def _part(rows: Count, of: Count) -> str:
+    found = share(rows, of)
+    return "of these" if found is None else f"{100 * found:.0f}\u202f% of them"
+
+
 def _stands_out(statistics: Statistics) -> str:
-    rows = [[clean(one.column), one.text] for one in statistics.stands_out]
+    texts: dict[str, list[str]] = {}
+    for one in statistics.stands_out:
+        texts.setdefault(clean(one.column), []).append(one.text)
+    rows = [[column, "; ".join(some)] for column, some in texts.items()]
     if not rows:
         rows = [["All columns", "nothing is far from what all nodes have"]]
     return section(
         "What stands out here",
         "Is a column coded in another way at this node? Levels that are here only, or "
         "everywhere but here; means more than half a deviation away; shares of missing "
-        "values that differ by more than 20 points; columns without any difference.",
-        table_card(Table("Columns to look at", ("Column", "Here"), rows), is_wide=True),
+        "values that differ by more than 20 points; columns that are constant, or all "
+        "missing, here.",
+        table_card(
+            Table("Columns to look at", ("Column", "Here"), rows, numeric_from=2),
+            is_wide=True,
+        ),
     )
 
 
@@ -147,7 +164,7 @@ def _levels_card(
     ]
     return bars_card(
         clean(mine.name),
-        ("Level", "Share of rows", "all", "here"),
+        ("Class" if mine.kind == "class" else "Level", "Share", "all", "here"),
         rows,
         kinds=("", "", ALL, HERE),
         is_wide=is_wide,
@@ -158,7 +175,7 @@ def _levels(all_: Column, mine: Column) -> Iterator[tuple[str, Count, Count]]:
     for one, own in zip(all_.levels, mine.levels, strict=True):
         yield own.name, one.count, own.count
     if all_.other is not None and mine.other is not None:
-        yield "(any other value)", all_.other, mine.other
+        yield "(any other)", all_.other, mine.other
     if mine.kind != "class":
         yield "(missing)", all_.missing, mine.missing
 
@@ -184,7 +201,7 @@ def _record(statistics: Statistics) -> str:
         "the same figures to the last bit: compare the sha256. All of it is in "
         "statistics.json.",
         table_card(
-            Table("Record", ("What", "Value"), rows, note=note if hides else ""),
+            Table("Record", ("What", "Value"), rows, 2, note if hides else ""),
             is_wide=True,
         ),
     )
