@@ -10,13 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dssfn._typing import Array, Integers, NodeId
-from dssfn.errors import DataError
 from dssfn.exact.limbs import N_LIMBS
 from dssfn.programs import Message, Program
-from dssfn.scaling import LARGEST, Moments, Weighted, agree_exact_scaling
+from dssfn.scaling import Moments, Weighted, agree_exact_scaling
 from dssfn.shard import Samples
 from dssfn.statistics.asked import Questions
 
@@ -62,7 +60,6 @@ def agree_totals(samples: Samples, questions: Questions) -> Program[Totals]:
     for rows in samples.chunks(CHUNK):
         n += rows.X.shape[1]
         counts += questions.counted(rows)
-        _check_sizes(questions, questions.values(rows))
     total = yield Message.of(np.concatenate([[n], counts]))
     found = Moments(0.0, np.empty(0), np.empty(0), np.empty(0, dtype=bool))
     if questions.numbers:
@@ -70,8 +67,10 @@ def agree_totals(samples: Samples, questions: Questions) -> Program[Totals]:
         def values() -> Iterator[Weighted]:
             return ((questions.values(rows), None) for rows in samples.chunks(CHUNK))
 
-        n_numbers = len(questions.numbers)
-        found = yield from agree_exact_scaling(values, n_numbers, has_gaps=True)
+        names = [one.name for one in questions.numbers]
+        found = yield from agree_exact_scaling(
+            values, len(names), has_gaps=True, names=names
+        )
     deviations = np.where(found.constant, 0.0, found.scale)
     return Totals(int(total[0]), total[1:], found.shift, deviations)
 
@@ -92,15 +91,3 @@ def largest_sum(questions: Questions, n_nodes: int) -> int:
         (2 * N_LIMBS + 1) * n_numbers,
         n_nodes * (1 + n_cells + 2 * n_numbers),
     )
-
-
-def _check_sizes(questions: Questions, values: Array) -> None:
-    with np.errstate(invalid="ignore"):
-        is_large: NDArray[np.bool_] = np.any(np.abs(values) >= LARGEST, axis=1)
-    for one, large in zip(questions.numbers, is_large, strict=True):
-        if large:
-            raise DataError(
-                f"Column `{one.name}`: numbers must be below 2^127, about 1.7e38, so "
-                "that their sums are exact; some are larger. Correct them, or give the "
-                "column in another unit."
-            )
