@@ -399,3 +399,4 @@ def test_text_without_a_schema_is_refused_with_the_way_out(tmp_path):
     (tmp_path / "fed" / "a" / "data.csv").write_text(rows)
     error = wrong("federation", "statistics", tmp_path / "fed" / "a")
     assert "column `sex`: features must be numbers, got 'f'" in error
+    assert "say what it means in a schema, as `dssfn schema` proposes one" in error

@@ -13,6 +13,8 @@ from dssfn.report.statistics.words import counted, share, share_text
 from dssfn.report.table import Table
 from dssfn.statistics.figures import Agreed, Column, Count, Figures, Statistics
 
+LONGEST = 400  # letters of a remark
+
 
 def make_statistics_page(statistics: Statistics) -> str:
     """Return the statistics as HTML, with this node's own figures beside all others."""
@@ -64,7 +66,7 @@ def _part(rows: Count, of: Count) -> str:
 def _stands_out(statistics: Statistics) -> str:
     texts: dict[str, list[str]] = {}
     for one in statistics.stands_out:
-        texts.setdefault(clean(one.column), []).append(one.text)
+        texts.setdefault(clean(one.column), []).append(clean(one.text, LONGEST))
     rows = [[column, "; ".join(some)] for column, some in texts.items()]
     if not rows:
         rows = [["All columns", "nothing is far from what all nodes have"]]
