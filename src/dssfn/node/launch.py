@@ -63,7 +63,7 @@ def launch(node: Path, *, fresh: bool = False) -> tuple[Path, Result]:
     spec, federation = load_node(node)
     plan, averaging = settled(federation)
     identity, samples = identity_of(spec), samples_of(spec, plan)
-    check_rows(samples.n_samples, federation)
+    check_rows(spec, federation, samples.n_samples)
     test = samples_to_test_on(spec, plan)
     for some in (samples, test):  # a bad value is found before the others wait
         if some is not None:

@@ -43,7 +43,7 @@ def launch_statistics(node: Path, out: Path | None = None) -> tuple[Path, Statis
     plan, _ = settled(federation)
     questions = Questions.of(plan)
     identity, samples = identity_of(spec), rows_of(spec, plan)
-    check_rows(samples.n_samples, federation)
+    check_rows(spec, federation, samples.n_samples)
     own = own_totals(samples, questions)  # a bad value is found before the others wait
     folder = prepare_place(spec, plan)
     with session(spec, federation, folder, samples.n_samples):

@@ -91,15 +91,15 @@ def checkpoints_of(
     )
 
 
-def check_rows(n_rows: int, federation: Federation) -> None:
+def check_rows(spec: NodeSpec, federation: Federation, n_rows: int) -> None:
     """Refuse a node with so few rows that its messages would show single ones."""
     if n_rows < federation.min_rows:
         raise DataError(
-            f"`data` must have at least {federation.min_rows} rows, as `min_rows` of "
-            f"the plan says, got {n_rows}. What a node sends are sums over its rows: "
-            "the fewer they are, the more they show of each. Agree with all nodes on "
-            "a smaller `min_rows` in the plan, or join with another organisation and "
-            "take part as one node."
+            f"`{Path(spec.data).name}` must have at least {federation.min_rows} rows, "
+            f"as `min_rows` of the plan says, got {n_rows}. What a node sends are "
+            "sums over its rows: the fewer they are, the more they show of each. Agree "
+            "with all nodes on a smaller `min_rows` in the plan, or join with another "
+            "organisation and take part as one node."
         )
 
 
@@ -155,7 +155,7 @@ def _examine_data(
     if warning := few_samples(samples.n_samples):
         yield Finding("few samples", None, warning)
     try:
-        check_rows(samples.n_samples, federation)
+        check_rows(spec, federation, samples.n_samples)
     except DataError as exc:
         yield Finding("min_rows", False, str(exc))
     return samples

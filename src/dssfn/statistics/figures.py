@@ -20,6 +20,13 @@ STATISTICS_FILE = "statistics.json"
 Count: TypeAlias = int | str
 """A number of rows, or the words in the place of one that is not shown."""
 
+NOT_SHOWN = "not shown"  # of any number of rows
+
+
+def fewer_than(least: int) -> str:
+    """Return the words in the place of a small count, which is not zero."""
+    return f"fewer than {least}"
+
 
 class _Part(
     msgspec.Struct,

@@ -21,11 +21,16 @@ import numpy as np
 
 from dssfn._typing import Array, Integers
 from dssfn.statistics.asked import Asked, Questions
-from dssfn.statistics.figures import Column, Count, Figures, Level
+from dssfn.statistics.figures import (
+    NOT_SHOWN,
+    Column,
+    Count,
+    Figures,
+    Level,
+    fewer_than,
+)
 from dssfn.statistics.hiding import FEWER, WITHHELD, hidden
 from dssfn.statistics.totals import Totals
-
-NOT_SHOWN = "not shown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +141,7 @@ def figures(shown: Shown, questions: Questions, least: int) -> Figures:
     least : int
         The smallest count but zero that is shown.
     """
-    words = {FEWER: f"fewer than {least}", WITHHELD: NOT_SHOWN}
+    words = {FEWER: fewer_than(least), WITHHELD: NOT_SHOWN}
 
     def count(number: int) -> Count:
         return words.get(number, number)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dssfn.hints import listing
-from dssfn.statistics.figures import Column, Count, Figures, Remark
+from dssfn.statistics.figures import NOT_SHOWN, Column, Count, Figures, Remark
 
 FAR = 0.5  # deviations between two means
 MUCH = 0.2  # share of missing values
@@ -57,7 +57,7 @@ def _constant(mine: Column) -> Iterator[str]:
 def _levels(mine: Column, all_: Column) -> Iterator[str]:
     only, nowhere = [], []
     for one, total in zip(mine.levels, all_.levels, strict=True):
-        if one.count == 0 and total.count != 0 and _is_sure(total.count):
+        if one.count == 0 and total.count not in (0, NOT_SHOWN):
             nowhere.append(one.name)
         elif one.count and one.count == total.count:
             only.append(one.name)
@@ -65,11 +65,6 @@ def _levels(mine: Column, all_: Column) -> Iterator[str]:
         yield f"only here: {listing(only)}"
     if nowhere:
         yield f"elsewhere, but not here: {listing(nowhere)}"
-
-
-def _is_sure(count: Count) -> bool:
-    """Return whether some rows are sure to be counted, though perhaps not how many."""
-    return isinstance(count, int) or count.startswith("fewer")
 
 
 def _mean(mine: Column, all_: Column) -> Iterator[str]:
