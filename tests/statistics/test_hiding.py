@@ -109,6 +109,11 @@ def test_where_the_count_is_hidden_the_mean_does_not_give_it_away():
     assert all(abs(total / n - age.mean) < 0.5 for n, total in sums.items())
 
 
+def test_a_small_deviation_never_reads_as_none():
+    age, _ = published(totals(age=(8, 2), mean=0.625, dev=0.43)).columns
+    assert (age.there, age.mean, age.deviation) == ("not shown", 1.0, 0.4)
+
+
 def test_a_constant_has_no_digits_that_tell_a_count():
     age, _ = published(totals(age=(97, 3), mean=0.1, dev=0.0)).columns
     assert (age.mean, age.deviation) == (0.1, 0.0)

@@ -275,6 +275,7 @@ What to do next:
   `dssfn federation sign`: see docs/certificates.md.
 - There, put the data file beside node.toml and look through that file; then run
       dssfn node check node.toml
+      dssfn federation statistics node.toml    (what all nodes hold, if you like)
       dssfn node run node.toml
 - Keep {folder}/ca/ca.key secret: whoever has it can make nodes of this federation."""
 

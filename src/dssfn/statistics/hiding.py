@@ -12,10 +12,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-FEWER, WITHHELD = (
-    -1,
-    -2,
-)  # in the place of a count that is small, or would give one away
+# In the place of a count that is small, and of one that would give such a one away.
+FEWER, WITHHELD = -1, -2
 
 
 def hidden(counts: Sequence[int], least: int) -> list[int]:

@@ -121,12 +121,19 @@ def _places(questions: Questions) -> Iterator[int]:
 
 
 def _rounded(mean: float, deviation: float, n: int) -> tuple[float, float]:
-    """Return both to the power of ten above the error of the mean."""
+    """Return both to the power of ten above the error of the mean.
+
+    The deviation keeps one digit at least, so that it never reads as none.
+    """
     if deviation == 0:
         return mean, deviation
-    error = f"{deviation / math.sqrt(n):.16e}"  # digits are alike on all machines
-    place = -1 - int(error.partition("e")[2])
-    return round(mean, place), round(deviation, place)
+    place = -1 - _power(deviation / math.sqrt(n))
+    return round(mean, place), round(deviation, max(place, -_power(deviation)))
+
+
+def _power(number: float) -> int:
+    """Return the power of ten below a number, by its digits: alike on all machines."""
+    return int(f"{number:.16e}".partition("e")[2])
 
 
 def figures(shown: Shown, questions: Questions, least: int) -> Figures:

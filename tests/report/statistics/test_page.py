@@ -17,7 +17,7 @@ NASTY = '<script>alert(1)</script>"\x00'
 def test_the_page_has_all_figures_beside_those_of_the_node():
     page = make_statistics_page(sample_statistics())
     for words in (
-        "1,000 rows of 2 nodes", "age (years)", "61.250", "9.5000", "70.500",
+        "1,000 rows of 2 nodes", "age (years)", "about 61.25", "about 9.5", "70.500",
         "fewer than 5", "not shown", "70.0\u202f% (700)", "83.3\u202f% (250)",
         "60.0\u202f% (600)", "the mean here is 1.0 deviations above", "ab" * 32,
         sample_statistics().sha256, "A count of 1 to 4 is not shown",

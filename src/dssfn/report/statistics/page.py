@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dssfn.report.html import Card, Headline, section, table_card, whole_page
-from dssfn.report.numbers import NONE, amount, clean, plural
+from dssfn.report.numbers import clean, plural
 from dssfn.report.numbers import count as digits
 from dssfn.report.statistics.bars import ALL, HERE, Bars, Cell, bars_card
 from dssfn.report.statistics.sites import sites_section
-from dssfn.report.statistics.words import counted, share, share_text
+from dssfn.report.statistics.words import counted, moments, share, share_text
 from dssfn.report.table import Table
 from dssfn.statistics.figures import Agreed, Column, Count, Figures, Statistics
 
@@ -118,8 +118,8 @@ def _numbers_card(
         rows.append(
             [
                 f"{clean(mine.name)}{unit}",
-                *_moments(all_),
-                *_moments(mine),
+                *moments(all_),
+                *moments(mine),
                 Bars(share(all_.missing, n_all), share(mine.missing, n)),
                 share_text(all_.missing, n_all),
                 share_text(mine.missing, n),
@@ -135,12 +135,6 @@ def _numbers_card(
         kinds=("", ALL, ALL, HERE, HERE, "", ALL, HERE),
         is_wide=True,
     )  # fmt: skip
-
-
-def _moments(column: Column) -> tuple[str, str]:
-    if column.mean is None or column.deviation is None:
-        return NONE, NONE
-    return amount(column.mean), amount(column.deviation)
 
 
 def _categories(everybody: Figures, here: Figures) -> str:

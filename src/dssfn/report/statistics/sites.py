@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dssfn.report.html import section, table_card
-from dssfn.report.numbers import NONE, amount, clean
-from dssfn.report.statistics.words import counted
+from dssfn.report.numbers import clean
+from dssfn.report.statistics.words import counted, moments
 from dssfn.report.table import Table
 from dssfn.statistics.figures import Agreed, Column, Count, Figures
 
@@ -39,9 +39,8 @@ def _every(site: Figures) -> tuple[Column, ...]:
 
 
 def _mean(column: Column) -> str:
-    if column.mean is None or column.deviation is None:
-        return NONE
-    return f"{amount(column.mean)} ± {amount(column.deviation)}"
+    mean, deviation = moments(column)
+    return mean if column.mean is None else f"{mean} ± {deviation}"
 
 
 def _cells(column: Column) -> Iterator[tuple[str, Count]]:

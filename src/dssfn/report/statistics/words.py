@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dssfn.report.numbers import count
-from dssfn.statistics.figures import Count
+from dssfn.report.numbers import NONE, amount, count
+from dssfn.statistics.figures import Column, Count
 
 
 def counted(number: Count) -> str:
@@ -13,6 +13,22 @@ def counted(number: Count) -> str:
     ('1,347', 'fewer than 5')
     """
     return count(number) if isinstance(number, int) else number
+
+
+def moments(column: Column) -> tuple[str, str]:
+    """Return mean and deviation; they are rounded where it is hidden of how many.
+
+    >>> moments(Column(name="age", kind="number", there=90, mean=61.25, deviation=9.5))
+    ('61.250', '9.5000')
+    >>> few = Column(name="x", kind="number", there="not shown", mean=60, deviation=9)
+    >>> moments(few)
+    ('about 60', 'about 9')
+    """
+    if column.mean is None or column.deviation is None:
+        return NONE, NONE
+    if isinstance(column.there, str):
+        return f"about {column.mean:g}", f"about {column.deviation:g}"
+    return amount(column.mean), amount(column.deviation)
 
 
 def share(part: Count, whole: Count) -> float | None:
