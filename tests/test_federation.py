@@ -11,6 +11,8 @@ from dssfn.config import PRECISIONS, Plan
 from dssfn.errors import InputError, PlanError, TopologyError
 from dssfn.federation import (
     NO_SETTING,
+    STATISTICS,
+    TRAINING,
     Federation,
     Graph,
     Member,
@@ -87,6 +89,9 @@ def federations(draw):
         graph=graph,
         training=draw(plans()),
         round_deadline=draw(st.floats(1e-3, 1e5)),
+        min_rows=draw(st.integers(10, 10**6)),
+        min_cell=draw(st.integers(1, 10)),
+        publish_sites=draw(st.booleans()),
     )
 
 
@@ -141,6 +146,9 @@ def test_classes_matter_in_value_order_and_type(federation, chosen):
     ("changes", "difference"),
     [
         ({"round_deadline": 9.0}, ("round_deadline", 30.0, 9.0)),
+        ({"min_rows": 9}, ("min_rows", 20, 9)),
+        ({"min_cell": 3}, ("min_cell", 5, 3)),
+        ({"publish_sites": True}, ("publish_sites", False, True)),
         ({"graph": Graph(kind="circular")}, ("graph.degree", 1, None)),
         (
             {"nodes": (Member("a"), Member("b"), Member("x"))},
@@ -198,6 +206,13 @@ def test_a_setting_that_only_one_side_knows_is_named_even_if_it_is_nothing():
     del theirs["training"]["n_rounds"]
     found = list(small().differences(msgspec.json.encode(theirs)))
     assert found == [("training.n_rounds", None, NO_SETTING)]
+
+
+def test_nodes_that_meet_for_different_commands_differ_in_that_alone():
+    mine, theirs = small().agreed(TRAINING), small().agreed(STATISTICS)
+    assert list(small().differences(theirs)) == [("command", TRAINING, STATISTICS)]
+    found = list(small().differences(mine, STATISTICS))
+    assert found == [("command", STATISTICS, TRAINING)]
 
 
 @pytest.mark.parametrize("other", [b"", b"\xff", b"{", b"3", b"[]", b"null"])
@@ -261,6 +276,15 @@ def test_feature_names_say_how_many_features_there_are(write):
         ("[graph]", "round_deadline = inf\n[graph]", "round_deadline"),
         ("[graph]", 'round_deadline = "9"\n[graph]', "round_deadline"),
         ("[graph]", "round_dedline = 9\n[graph]", "mean `round_deadline`?"),
+        ("[graph]", "min_rows = 0\n[graph]", "`min_rows` must be at least 1, got 0"),
+        ("[graph]", "min_cell = -1\n[graph]", "`min_cell` must be at least 1, got -1"),
+        ("[graph]", "min_row = 9\n[graph]", "mean `min_rows`?"),
+        ("[graph]", "publish_sites = 1\n[graph]", "publish_sites"),
+        (
+            "[graph]",
+            "publish_sites = true\nmin_rows = 4\n[graph]",
+            "`min_rows` must be at least `min_cell`",
+        ),
         ("[training]", "[training]\nwidht = 3", "Did you mean `width`?"),
         ("[training]", "[training]\nspeed = 3", "unknown field `speed`"),
         ("[training]", "[training]\nwidth = 0", "width"),

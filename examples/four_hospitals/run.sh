@@ -9,9 +9,9 @@ if [ -e "$folder" ]; then
   echo "$folder exists already. Remove it, or name another: run.sh FOLDER" >&2
   exit 2
 fi
-if ! "$python" -c "import dssfn, grpc" 2>/dev/null; then
-  echo "$python has no dssfn with gRPC. Run: pip install '.[grpc]', or set PYTHON," >&2
-  echo "as in PYTHON=.venv/bin/python run.sh after make demo" >&2
+if ! "$python" -c "import dssfn, grpc, matplotlib, onnx" 2>/dev/null; then
+  echo "$python lacks dssfn with gRPC, matplotlib or ONNX. Run pip install" >&2
+  echo "'.[grpc,report,onnx]', or set PYTHON, as in PYTHON=.venv/bin/python run.sh" >&2
   exit 2
 fi
 dssfn() { "$python" -m dssfn "$@"; }
@@ -58,6 +58,9 @@ for name in $hospitals; do
   dssfn node check "$folder/federation/$name/node.toml"
 done
 
+echo "== What do they hold together? Does one code a column differently?"
+everywhere federation statistics
+
 echo "== Four processes, mutual TLS"
 everywhere node run
 
@@ -69,3 +72,10 @@ echo "== On patients whom nobody trained on"
 for name in $hospitals; do
   dssfn report "$folder/federation/$name/out"
 done
+
+echo "== What the model looks at, its card, and the model for other programs"
+node="$folder/federation/cleveland"
+model="$node/out/model.safetensors"
+dssfn predict "$model" "$node/test.csv" --explain --out "$folder/predictions.csv"
+dssfn card "$model" --out "$folder/card.md"
+dssfn export "$model" "$folder/model.onnx"

@@ -22,6 +22,8 @@ from dssfn.toml_text import convert_toml, read_toml
 from dssfn.topology import Topology, build_topology, from_edges
 
 NO_SETTING = "(no such setting)"
+TRAINING, STATISTICS = "dssfn node run", "dssfn federation statistics"
+"""The commands for which nodes meet."""
 
 MOST_NODES = 2000  # gossip takes a matrix of all nodes by all nodes
 
@@ -64,12 +66,22 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     round_deadline : float
         Seconds within which a neighbour that is gone is named. All other times are
         derived from it.
+    min_rows : int
+        A node with fewer training rows takes no part: what it would send is computed
+        from them, and the fewer they are, the more it shows of each.
+    min_cell : int
+        Statistics show no count of fewer rows.
+    publish_sites : bool
+        Whether statistics show the figures of every node, beside those of all together.
     """
 
     nodes: tuple[Member, ...]
     graph: Graph
     training: Plan
     round_deadline: float = 30.0
+    min_rows: int = 20
+    min_cell: int = 5
+    publish_sites: bool = False
 
     def __post_init__(self) -> None:
         names = self.names
@@ -81,6 +93,17 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise PlanError(
                 "`round_deadline` must be a positive number of seconds, "
                 f"got {self.round_deadline!r}."
+            )
+        for field in ("min_rows", "min_cell"):
+            if getattr(self, field) < 1:
+                raise PlanError(
+                    f"`{field}` must be at least 1, got {getattr(self, field)}."
+                )
+        if self.publish_sites and self.min_rows < self.min_cell:
+            raise PlanError(
+                "`min_rows` must be at least `min_cell` where `publish_sites` shows "
+                f"every node's number of rows, got {self.min_rows} and "
+                f"{self.min_cell}. Raise `min_rows`, or publish no sites."
             )
         for a, b in self.graph.edges or ():
             if a not in names or b not in names or a == b:
@@ -112,12 +135,15 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Return a digest of all that nodes must agree on; addresses may differ."""
         return hashlib.sha256(self.agreed()).hexdigest()
 
-    def agreed(self) -> bytes:
-        """Return all that nodes must agree on, as JSON."""
+    def agreed(self, command: str = TRAINING) -> bytes:
+        """Return all that nodes must agree on, as JSON, the command that runs first."""
         nodes = tuple(Member(name) for name in self.names)
-        return msgspec.json.encode(msgspec.structs.replace(self, nodes=nodes))
+        settings = msgspec.to_builtins(msgspec.structs.replace(self, nodes=nodes))
+        return msgspec.json.encode({"command": command, **settings})
 
-    def differences(self, other: bytes) -> Iterator[tuple[str, Any, Any]]:
+    def differences(
+        self, other: bytes, command: str = TRAINING
+    ) -> Iterator[tuple[str, Any, Any]]:
         """Yield every setting in which another node's `agreed` is different.
 
         Each is the setting's name, its value here and its value there.
@@ -128,7 +154,7 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:
             yield "plan", "JSON", f"something that is not ({exc})"
             return
-        yield from _differences("", msgspec.json.decode(self.agreed()), theirs)
+        yield from _differences("", msgspec.json.decode(self.agreed(command)), theirs)
 
 
 @lru_cache(maxsize=4)

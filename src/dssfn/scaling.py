@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import NamedTuple, TypeAlias
@@ -103,6 +103,7 @@ def agree_exact_scaling(
     n_threads: int = 1,
     *,
     has_gaps: bool = False,
+    names: Sequence[str] | None = None,
 ) -> Program[Moments]:
     """Agree on mean and standard deviation of n features, exactly.
 
@@ -116,11 +117,13 @@ def agree_exact_scaling(
         The number of features, and how many threads take samples.
     has_gaps : bool
         Whether numbers may be missing, as NaN.
+    names : sequence of str, optional
+        What the features are called, if they are not those of a training.
     """
 
     def first(X: Array, weights: Array | None) -> Integers:
         values, there = _without_gaps(X) if has_gaps else (X, X[:0])
-        _check(values)
+        _check(values, names)
         tally = ExactTally(1 + len(values) + len(there))
         tally.add(np.vstack([np.ones(X.shape[1]), values, there]), weights)
         return tally.numbers()
@@ -148,7 +151,7 @@ def agree_exact_scaling(
     reply = yield Message.of(_total(second, rows(), n_threads))
     rest, squares = (half / counted for half in _halves(ExactTally.read(reply[:-n])))
     found = _moments_of(float(weight), rough, rest, squares)
-    _check_deviations(found, squares, reply[-n:])
+    _check_deviations(found, squares, reply[-n:], names)
     return found
 
 
@@ -178,17 +181,27 @@ def _total(
     return total
 
 
-def _check_deviations(found: Moments, squares: Array, apart: Integers) -> None:
+def _check_deviations(
+    found: Moments, squares: Array, apart: Integers, names: Sequence[str] | None
+) -> None:
     """Refuse features that vary by so little that no digit of their squares is left."""
     is_lost = (apart > 0) & (squares < SMALLEST**2)
     is_lost &= SUMMATION_ERROR * np.abs(found.shift) < SMALLEST
     if is_lost.any():
+        column, other_way = _place(is_lost, names)
         raise DataError(
-            f"Column {int(np.flatnonzero(is_lost)[0]) + 1}: numbers must vary by more "
-            "than 2^-118, about 3e-36, so that sums of their squares are exact, or not "
-            "at all; these vary by less. Give the column in another unit, or use "
-            '`units = "dense"`.'
+            f"{column}: numbers must vary by more than 2^-118, about 3e-36, so that "
+            "sums of their squares are exact, or not at all; these vary by less. Give "
+            f"the column in another unit{other_way}."
         )
+
+
+def _place(is_wrong: NDArray[np.bool_], names: Sequence[str] | None) -> tuple[str, str]:
+    """Return the first feature that is wrong, and what else helps in a training."""
+    feature = int(np.flatnonzero(is_wrong)[0])
+    if names is not None:
+        return f"Column `{names[feature]}`", ""
+    return f"Column {feature + 1}", ', or use `units = "dense"`'
 
 
 def agree_usual_weight(chunks: Iterable[Rows]) -> Program[int | None]:
@@ -217,15 +230,15 @@ def agree_usual_weight(chunks: Iterable[Rows]) -> Program[int | None]:
     return math.frexp(squares / total)[1] - 1
 
 
-def _check(X: Array) -> None:
+def _check(X: Array, names: Sequence[str] | None) -> None:
     """Refuse numbers whose squares cannot be added up exactly."""
     fits = np.abs(X) < LARGEST
     if not fits.all():
-        feature = int(np.flatnonzero(~fits.all(axis=1))[0])
+        column, other_way = _place(np.any(~fits, axis=1), names)
         raise DataError(
-            f"Column {feature + 1}: numbers must be below 2^127, about 1.7e38, so that "
-            "their sums are exact; some are larger. Correct them, or give the column "
-            'in another unit, or use `units = "dense"`.'
+            f"{column}: numbers must be below 2^127, about 1.7e38, so that their sums "
+            "are exact; some are larger. Correct them, or give the column in another "
+            f"unit{other_way}."
         )
 
 

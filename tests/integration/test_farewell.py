@@ -15,9 +15,7 @@ import numpy as np
 import pytest
 
 from dssfn import errors
-from dssfn.config import Plan
 from dssfn.node.farewell import farewell
-from dssfn.node.runtime import NodeTraining
 from dssfn.setup import pki
 from dssfn.transports.grpc import exchange_pb2 as pb
 from dssfn.transports.grpc.reception import AnotherPlan
@@ -30,7 +28,6 @@ from tests.support.lab import Lab
 pytestmark = pytest.mark.grpc
 
 MARKER = "planted-marker-0815"
-PLAN = Plan(n_features=1, classes=("no", "yes"))
 
 
 def _classes(base):
@@ -76,11 +73,7 @@ def test_the_text_of_an_error_never_leaves_a_node(kind, tmp_path, caplog):
             talk = Talk(channel)
             talk.say(words.hello())
             talk.until("hello")
-            training = NodeTraining(
-                node=0, topology=None, plan=PLAN, averaging=None, samples=None,
-                transport=node, checkpoints=None,
-            )  # fmt: skip
-            with pytest.raises(kind), farewell(training, tmp_path / MARKER):
+            with pytest.raises(kind), farewell(node, lambda: f"go on from {MARKER}"):
                 raise _raised(kind)
             assert talk.is_over.wait(300)
             everything = b"".join(talk.heard) + repr(talk.how_it_ended()).encode()

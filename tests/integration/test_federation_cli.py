@@ -87,13 +87,16 @@ def test_the_plan_holds_the_preset_and_the_options(tmp_path):
     assert plan.feature_names == ("age", "bmi")
     init(tmp_path / "two", *DATA, "--preset", "paper", "--layers", 3, "--width", 50,
          "--alpha", 1.5, "--gain", 7, "--bias", 0.25, "--standardize", "--seed", 9,
-         "--round-deadline", 2.5, "--solver", "krylov")  # fmt: skip
+         "--round-deadline", 2.5, "--solver", "krylov", "--min-rows", 12,
+         "--min-cell", 7, "--publish-sites")  # fmt: skip
     federation = load_federation(tmp_path / "two" / "plan.toml")
     plan = federation.training
     assert (plan.gain, plan.bias, plan.alpha, plan.standardize) == (7, 0.25, 1.5, True)
     assert (plan.n_layers, plan.width, plan.seed, plan.tol) == (3, 50, 9, 1e-10)
     assert (plan.consensus, plan.solver) == ("tree", "krylov")
     assert federation.round_deadline == 2.5
+    assert (federation.min_rows, federation.min_cell) == (12, 7)
+    assert federation.publish_sites
 
 
 def test_the_plan_says_how_the_network_finds_its_size(tmp_path):

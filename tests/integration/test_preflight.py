@@ -13,13 +13,13 @@ import pandas as pd
 import pytest
 
 from dssfn.federation import load_federation
-from dssfn.node.launch import warn_of_few
 from dssfn.node.preflight import checkpoints_of, samples_of
 from dssfn.node.runtime import settled
+from dssfn.node.session import warn_of_few
 from dssfn.node.spec import load_node
 from dssfn.progress import Progress
 from tests.support.commands import dssfn, wrong
-from tests.support.federations import init, refused
+from tests.support.federations import change_plan, init, refused
 
 DATA = ("--classes", "yes,no", "--features", "age,bmi", "--target", "outcome")
 GOOD = "age,bmi,outcome\n" + "61,22.5,yes\n40,31,no\n" * 10
@@ -171,6 +171,7 @@ def test_settings_that_do_not_fit_the_file_are_named(fed, lines, words):
     [(1, "1 sample: what this node sends reveals it"), (9, "9 samples"), (10, None)],
 )
 def test_few_samples_are_told_of_and_no_mistake(fed, caplog, n_samples, words):
+    change_plan(fed, min_rows=1)
     rows = GOOD.splitlines(keepends=True)[: n_samples + 1]
     code, found = check(fed / "a", "".join(rows))
     assert code == 0
@@ -184,6 +185,24 @@ def test_few_samples_are_told_of_and_no_mistake(fed, caplog, n_samples, words):
         assert is_good is None
         assert text.startswith(words)
         assert caplog.messages == [text]
+
+
+@pytest.mark.parametrize("min_rows", [20, 7])
+def test_a_node_with_fewer_rows_than_agreed_on_takes_no_part(fed, min_rows):
+    change_plan(fed, min_rows=min_rows)
+    rows = GOOD.splitlines(keepends=True)
+    code, found = check(fed / "a", "".join(rows[: min_rows + 1]))
+    assert code == 0
+    assert "min_rows" not in found
+    code, found = check(fed / "a", "".join(rows[:min_rows]))
+    assert code == 2
+    is_good, text = found["min_rows"]
+    assert is_good is False
+    said = f"at least {min_rows} rows, as `min_rows` of the plan says, got "
+    assert f"{said}{min_rows - 1}. " in text
+    for command in (("node", "run"), ("federation", "statistics")):
+        assert wrong(*command, fed / "a") == f"Error: {text}\n"
+        assert not (fed / "a" / "out" / "node.log").exists()
 
 
 SAMPLE = (

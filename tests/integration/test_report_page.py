@@ -10,11 +10,13 @@ import pytest
 from typer.testing import CliRunner
 
 from dssfn.cli.main import app
+from dssfn.report.statistics.page import make_statistics_page
 from dssfn.report.training.figures import NAMES, draw_all
 from dssfn.report.training.page import make_page
 from dssfn.results import Result
 from tests.support.evidence_sample import page_of, sample_rows
 from tests.support.report_sample import found_result, sample_result
+from tests.support.statistics_sample import sample_statistics
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
@@ -74,6 +76,7 @@ def pages(trained, tmp_path_factory):
     texts = {
         **{name: make_page(one, draw_all(one)) for name, one in typed.items()},
         "evidence": page_of(sample_rows())[0],
+        "statistics": make_statistics_page(sample_statistics(sites=True)),
     }
     for name, page in texts.items():
         (folder / f"{name}.html").write_text(page, encoding="utf-8")
@@ -109,10 +112,35 @@ def test_the_page_is_whole_and_fits(browser, pages, name, width, theme):
     for figure, across, down in figures:
         assert across > 250, figure
         assert down > 40, figure
+    check_fit(browser, width)
+
+
+def check_fit(browser, width):
     inner, needed = browser.execute_script(
         "return [innerWidth, document.documentElement.scrollWidth]"
     )
     assert needed <= inner <= width
+
+
+@in_browser
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [PHONE, DESK])
+def test_the_bars_of_statistics_are_as_long_as_their_shares(
+    browser, pages, width, theme
+):
+    show(browser, pages["statistics"], width, theme)
+    assert browser.get_log("browser") == []
+    check_fit(browser, width)
+    bars = browser.execute_script(
+        "return [...document.querySelectorAll('.bar')].map(bar =>"
+        "  [bar.firstChild.style.width, bar.firstChild.offsetWidth / bar.offsetWidth,"
+        "   bar.offsetWidth, getComputedStyle(bar.firstChild).backgroundColor])"
+    )
+    assert len(bars) == 2 * (2 + 1 + 5)  # classes, numbers, levels
+    for given, share, across, _ in bars:
+        assert across >= 40
+        assert share == pytest.approx(float(given[:-1]) / 100, abs=1 / across)
+    assert len({colour for *_, colour in bars}) == 2
 
 
 @in_browser

@@ -8,7 +8,6 @@ import numpy as np
 
 from dssfn.config import Plan
 from dssfn.node.checkpoint import Checkpoints
-from dssfn.node.farewell import how_to_go_on
 from dssfn.node.runtime import NodeTraining
 from dssfn.planning import settle
 from dssfn.shard import Shard, one_hot
@@ -82,6 +81,5 @@ def test_a_node_that_has_all_layers_counts_no_scores_among_them(tmp_path, caplog
         f"found layers 0 to {max(training.records)}",
         "all nodes have all layers",
     ]
-    assert f"{len(training.records)} layers are saved" in how_to_go_on(
-        training, tmp_path
-    )
+    go_on = training.how_to_go_on(tmp_path)
+    assert f"{len(training.records)} layers are saved" in go_on

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,16 @@ def init(folder, *args, nodes="a,b,c,d"):
     result = dssfn("federation", "init", folder, "--nodes", nodes, *args)
     assert result.exit_code == 0, result.output
     return result.stdout
+
+
+def change_plan(folder, **settings):
+    """Change settings of a federation that were written, in all copies of its plan."""
+    for path in Path(folder).rglob("plan.toml"):
+        text = path.read_text()
+        for name, value in settings.items():
+            text, n = re.subn(f"(?m)^{name} = [^ ]+", f"{name} = {value}", text)
+            assert n == 1, name
+        path.write_text(text)
 
 
 def refused(folder, *args, nodes="a,b,c,d"):

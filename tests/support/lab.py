@@ -132,10 +132,10 @@ class Lab:
         with self.node_file(name).open("a") as file:
             file.write(line + "\n")
 
-    def start(self, *names: str, fresh: bool = False) -> None:
+    def start(self, *names: str, fresh: bool = False, run: str = "node run") -> None:
         for name in names or self.names:
             command = [*self.run_in.get(name, ()), sys.executable]
-            command += ["-m", "dssfn", "node", "run"]
+            command += ["-m", "dssfn", *run.split()]
             command += [str(self.node_file(name))] + ["--fresh"] * fresh
             with (self.folder(name) / "printed").open("ab") as printed:
                 self.processes[name] = subprocess.Popen(

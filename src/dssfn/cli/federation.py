@@ -94,6 +94,16 @@ def init(
     round_deadline: Annotated[
         float, option("Seconds within which a lost neighbour is named.", NETWORK)
     ] = 30.0,
+    min_rows: Annotated[
+        int, option("A node with fewer rows takes no part.", NETWORK)
+    ] = 20,
+    min_cell: Annotated[
+        int, option("Statistics show no count of fewer rows.", NETWORK)
+    ] = 5,
+    publish_sites: Annotated[
+        bool,
+        option("Statistics show every node's own figures.", NETWORK, "--publish-sites"),
+    ] = False,
     schema: Annotated[
         Path | None,
         option("What the columns mean, as `dssfn schema` writes it.", DATA),
@@ -172,6 +182,9 @@ def init(
         graph=_graph(names, topology, degree, edges),
         training=Plan(**{**stand_in, **known, **settings}),
         round_deadline=round_deadline,
+        min_rows=min_rows,
+        min_cell=min_cell,
+        publish_sites=publish_sites,
     )
     _check_reachable(federation)
     write_federation(
@@ -270,6 +283,7 @@ What to do next:
   `dssfn federation sign`: see docs/certificates.md.
 - There, put the data file beside node.toml and look through that file; then run
       dssfn node check node.toml
+      dssfn federation statistics node.toml    (what all nodes hold, if you like)
       dssfn node run node.toml
 - Keep {folder}/ca/ca.key secret: whoever has it can make nodes of this federation."""
 

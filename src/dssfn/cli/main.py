@@ -163,6 +163,13 @@ add_command(
 )
 add_command(
     federation_app,
+    "statistics",
+    "dssfn.cli.statistics:statistics",
+    "Count rows, levels and gaps of all nodes together, and find means, exactly.",
+    "dssfn federation statistics hospital-a/node.toml",
+)
+add_command(
+    federation_app,
     "certificate",
     "dssfn.cli.certificates:certificate",
     "Issue a new key and certificate for one node: one that ends soon, or was lost.",

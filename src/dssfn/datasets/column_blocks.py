@@ -125,7 +125,8 @@ class ColumnBlock:
         is_text = isinstance(value, str)
         return DataError(
             f"{where}: features must be numbers, got '{shortened(value)}'. Correct "
-            "the value, encode the column as numbers, or remove it."
+            "the value, encode the column as numbers or remove it, or say what it "
+            "means in a schema, as `dssfn schema` proposes one."
             f"{misread_number(value.strip(), self.decimal) if is_text else ''}"
         )
 

@@ -65,9 +65,7 @@ class Assembly:
         They are the same as they stand, or they are averaged because machines have
         rounded differently.
         """
-        mine = fingerprint(progress)
-        low, negative = self._lowest(np.array([mine, -mine], dtype=float), BITS)
-        if low == -negative:
+        if self.have_same(fingerprint(progress)):
             return progress
         flat = progress.flat()
         both = self._lowest(np.concatenate([flat, -flat]), SPREAD)
@@ -83,6 +81,15 @@ class Assembly:
             step=MEAN,
         )
         return progress.with_flat(mean[self.node])
+
+    def meet(self) -> None:
+        """Wait until all nodes are there."""
+        self._lowest(np.zeros(1), LAYERS)
+
+    def have_same(self, number: int) -> bool:
+        """Return whether all nodes hold the same whole number, below 2^53."""
+        low, negative = self._lowest(np.array([number, -number], dtype=float), BITS)
+        return bool(low == -negative)
 
     def _lowest(self, values: Array, about: int) -> Array:
         """Return the lowest of all nodes' values, element by element."""

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+from functools import partial
+
 from dssfn._typing import NodeId
 from dssfn.config import Plan
 from dssfn.ensemble import largest_found
 from dssfn.errors import PlanError
-from dssfn.federation import Federation
+from dssfn.federation import STATISTICS, TRAINING, Federation
 from dssfn.network import random_digest
+from dssfn.node.spec import NodeSpec
 from dssfn.solvers import solver_of
+from dssfn.statistics.asked import Questions
+from dssfn.statistics.totals import largest_sum
 from dssfn.summation import summation_of
 from dssfn.transports import ResilientTransport
 from dssfn.transports.grpc import (
@@ -21,6 +27,8 @@ from dssfn.transports.grpc import (
 )
 
 RIDERS = 16  # numbers that may ride along with a layer's first message: four do
+_TOO_WIDE = "`width`: {}. Choose a smaller width."
+_TOO_MANY = "`schema`: {}. Ignore some of the columns."
 
 
 def neighbours_of(
@@ -47,41 +55,54 @@ def neighbours_of(
 
 
 def connect(
-    name: str,
-    federation: Federation,
-    plan: Plan,
-    credentials: Credentials,
-    *,
-    listen: str | None = None,
-    addresses: dict[str, str] | None = None,
+    spec: NodeSpec, federation: Federation, terms: Terms, credentials: Credentials
 ) -> ResilientTransport:
     """Open this node's port and dial its neighbours."""
-    node = federation.index(name)
-    terms = Terms(
-        plan=federation.agreed(),
-        random=random_digest(plan),
-        differences=federation.differences,
-        rules=Rules(
-            run=int(federation.fingerprint()[:16], 16),
-            largest=largest_letter(plan, len(federation.nodes)),
-            n_layers=plan.most_layers,
-        ),
-        members=frozenset(federation.names),
-    )
     return GrpcTransport(
-        name,
-        neighbours_of(node, federation, addresses or {}),
+        spec.name,
+        neighbours_of(federation.index(spec.name), federation, spec.peers),
         terms,
         credentials,
-        listen=listen,
+        listen=spec.listen,
         deadline=federation.round_deadline,
+    )
+
+
+def training_terms(federation: Federation, plan: Plan) -> Terms:
+    """Return what nodes must agree on, and may send, to train together."""
+    return _terms(
+        federation,
+        TRAINING,
+        random=random_digest(plan),
+        largest=largest_letter(plan, len(federation.nodes)),
+        n_layers=plan.most_layers,
+    )
+
+
+def statistics_terms(federation: Federation, questions: Questions) -> Terms:
+    """Return what nodes must agree on, and may send, to find statistics together."""
+    largest = _checked(largest_sum(questions, len(federation.nodes)), _TOO_MANY)
+    return _terms(federation, STATISTICS, random="", largest=largest, n_layers=0)
+
+
+def _terms(
+    federation: Federation, command: str, *, random: str, largest: int, n_layers: int
+) -> Terms:
+    plan = federation.agreed(command)
+    run = int(hashlib.sha256(plan).hexdigest()[:16], 16)
+    return Terms(
+        plan=plan,
+        random=random,
+        differences=partial(federation.differences, command=command),
+        rules=Rules(run=run, largest=largest, n_layers=n_layers),
+        members=frozenset(federation.names),
     )
 
 
 def largest_letter(plan: Plan, n_nodes: int) -> int:
     """Return how many numbers the largest letter of a training has."""
     if plan.finds_size:
-        return _checked(largest_found(plan, n_nodes))
+        return _checked(largest_found(plan, n_nodes), _TOO_WIDE)
     Q = plan.n_outputs
     units = [plan.inputs_of(layer) for layer in range(plan.depth + 1)]
     whole_model = Q * sum(units) + 2 * plan.n_features + 3 * Q
@@ -95,13 +116,15 @@ def largest_letter(plan: Plan, n_nodes: int) -> int:
         2 * whole_model,
         2 * (plan.n_features + Q + 1) * per_sum,  # moments of inputs and targets
     )
-    return _checked(largest)
+    return _checked(largest, _TOO_WIDE)
 
 
-def _checked(largest: int) -> int:
+def _checked(largest: int, text: str) -> int:
     if largest > LARGEST_SIZE:
         raise PlanError(
-            f"`width`: a message would have {largest} numbers, and gRPC carries "
-            f"{LARGEST_SIZE} at the most. Choose a smaller width."
+            text.format(
+                f"a message would have {largest} numbers, and gRPC carries "
+                f"{LARGEST_SIZE} at the most"
+            )
         )
     return largest

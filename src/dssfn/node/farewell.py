@@ -7,9 +7,8 @@ others learn its kind.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from dssfn.errors import (
     AgreementError,
@@ -20,8 +19,7 @@ from dssfn.errors import (
     PeerTimeout,
     TransportError,
 )
-from dssfn.node.runtime import NodeTraining
-from dssfn.transports import Reason
+from dssfn.transports import Reason, ResilientTransport
 
 log = logging.getLogger("dssfn.node")
 
@@ -53,27 +51,20 @@ def reason_of(exc: BaseException) -> Reason:
 
 
 @contextmanager
-def farewell(training: NodeTraining, node: Path) -> Iterator[None]:
-    """Tell the others the reason if a training fails, and the operator how to go on."""
+def farewell(
+    transport: ResilientTransport, how_to_go_on: Callable[[], str]
+) -> Iterator[None]:
+    """Tell the others the reason if this node fails, and its operator how to go on."""
     try:
         yield
     except BaseException as exc:
         reason = reason_of(exc)
-        training.transport.close(reason)
+        transport.close(reason)
         if reason is Reason.STOPPED:
-            log.error("stopped. %s", how_to_go_on(training, node))
+            log.error("stopped. %s", how_to_go_on())
         elif reason is Reason.GAVE_UP:
-            log.error("%s", how_to_go_on(training, node))
+            log.error("%s", how_to_go_on())
         else:
             log.error("%s (the others are told: %s)", exc, reason.value)
         raise
-    training.transport.close(Reason.FINISHED)
-
-
-def how_to_go_on(training: NodeTraining, node: Path) -> str:
-    """Return what is saved of a training, and the command that goes on from there."""
-    solved = training.furthest.n_layers if training.furthest else 0
-    most = "" if training.plan.finds_size else f" of {training.plan.depth + 1}"
-    return (
-        f"{solved}{most} layers are saved; to go on from there: dssfn node run {node}"
-    )
+    transport.close(Reason.FINISHED)

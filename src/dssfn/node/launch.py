@@ -4,40 +4,32 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import (
-    AbstractContextManager,
-    ExitStack,
-    contextmanager,
-    nullcontext,
-)
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from dssfn._plain_text import printable
 from dssfn.config import Plan, bytes_of
 from dssfn.cores import n_cores
 from dssfn.modelfile import save_network
-from dssfn.node.connect import connect
+from dssfn.node.connect import connect, training_terms
 from dssfn.node.farewell import farewell
-from dssfn.node.native_log import native_lines
 from dssfn.node.own_scores import OwnSamples
 from dssfn.node.preflight import (
-    check_port,
+    check_rows,
     checkpoints_of,
     class_counts,
-    few_samples,
     identity_of,
-    prepare_out,
+    prepare_place,
     samples_of,
     samples_to_test_on,
 )
 from dssfn.node.runtime import NodeTraining, settled
+from dssfn.node.session import session
 from dssfn.node.spec import load_node
 from dssfn.provenance import made_by
 from dssfn.records import LayerRecord
@@ -53,8 +45,6 @@ from dssfn.results import (
 from dssfn.scoring import validation_scores
 from dssfn.summary import graph_of, layer_of, settings_of
 from dssfn.training import Model
-
-LOG_FILE = "node.log"
 
 log = logging.getLogger("dssfn.node")
 
@@ -82,22 +72,17 @@ def launch(
     identity = identity_of(spec)
     with while_reading():
         samples, test = samples_of(spec, plan), samples_to_test_on(spec, plan)
+        check_rows(spec, federation, samples.n_samples)
         for some in (samples, test):  # a bad value is found before the others wait
             if some is not None:
                 class_counts(some)
-    out = prepare_out(spec, plan)
-    if spec.listen is not None:
-        check_port(spec.listen)
+    out = prepare_place(spec, plan)
     metrics = _metrics_of(spec.metrics)
     checkpoints = checkpoints_of(spec, federation, samples)
     if fresh:
         checkpoints.forget()
     checkpoints.check()
-    with ExitStack() as stack:
-        stack.enter_context(native_lines())
-        stack.enter_context(_logging(out / LOG_FILE))
-        log.info("%s starts: plan %s", spec.name, federation.fingerprint()[:16])
-        warn_of_few(samples.n_samples)
+    with session(spec, federation, out, samples.n_samples):
         own = OwnSamples(
             node=federation.index(spec.name),
             training=samples,
@@ -113,12 +98,7 @@ def launch(
             averaging=averaging,
             samples=samples,
             transport=connect(
-                spec.name,
-                federation,
-                plan,
-                identity,
-                listen=spec.listen,
-                addresses=spec.peers,
+                spec, federation, training_terms(federation, plan), identity
             ),
             checkpoints=checkpoints,
             memory=own.memory,
@@ -126,7 +106,10 @@ def launch(
             start_deadline=spec.start_deadline,
             on_layer=lambda record: _tell(record, plan),
         )
-        with farewell(training, node), metrics(training):
+        with (
+            farewell(training.transport, lambda: training.how_to_go_on(node)),
+            metrics(training),
+        ):
             network = training.run()
             seconds = time.perf_counter() - start
             result = _finish(network, training, federation.names, out, seconds)
@@ -158,42 +141,6 @@ def _metrics_of(
     from dssfn.node.metrics import serve_metrics
 
     return lambda training: serve_metrics(training, address)
-
-
-def warn_of_few(n_samples: int) -> None:
-    """Log what few samples mean for privacy."""
-    if warning := few_samples(n_samples):
-        log.warning("%s", warning)
-
-
-class _OneLine(logging.Formatter):
-    """A log format without escape codes or line breaks that would forge another line.
-
-    That holds for all that is logged: names on certificates, labels, error texts.
-    """
-
-    def format(self, record: logging.LogRecord) -> str:
-        return printable(super().format(record))
-
-
-@contextmanager
-def _logging(path: Path) -> Iterator[None]:
-    """Log to standard error and to a file that only its owner can read."""
-    shown = logging.StreamHandler(sys.stderr)
-    shown.setFormatter(_OneLine("%(asctime)s %(message)s", "%H:%M:%S"))
-    shown.setLevel(logging.INFO)
-    path.touch(mode=0o600)
-    kept = logging.FileHandler(path, encoding="utf-8", errors="replace")
-    kept.setFormatter(_OneLine("%(asctime)s %(levelname)s %(message)s"))
-    log.setLevel(logging.DEBUG)
-    for handler in (shown, kept):
-        log.addHandler(handler)
-    try:
-        yield
-    finally:
-        for handler in (shown, kept):
-            log.removeHandler(handler)
-        kept.close()
 
 
 def _tell(record: LayerRecord, plan: Plan) -> None:

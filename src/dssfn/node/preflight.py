@@ -62,14 +62,17 @@ def samples_to_test_on(spec: NodeSpec, plan: Plan) -> FileSamples | None:
 
 
 def _open(spec: NodeSpec, path: str, plan: Plan) -> FileSamples:
-    memory = bytes_of(spec.memory) if spec.memory else None
     with in_words_of_the_node(spec.read):
         samples = FileSamples.of_plan(
-            path, spec.target, plan, memory=memory, options=spec.read
+            path, spec.target, plan, memory=_memory(spec), options=spec.read
         )
     if samples.n_samples < 1:
         raise DataError(f"`{path}` must hold at least one sample, got none.")
     return samples
+
+
+def _memory(spec: NodeSpec) -> int | None:
+    return bytes_of(spec.memory) if spec.memory else None
 
 
 def checkpoints_of(
@@ -83,6 +86,18 @@ def checkpoints_of(
             "number of samples": samples.n_samples,
         },
     )
+
+
+def check_rows(spec: NodeSpec, federation: Federation, n_rows: int) -> None:
+    """Refuse a node with so few rows that its messages would show single ones."""
+    if n_rows < federation.min_rows:
+        raise DataError(
+            f"`{Path(spec.data).name}` must have at least {federation.min_rows} rows, "
+            f"as `min_rows` of the plan says, got {n_rows}. What a node sends are "
+            "sums over its rows: the fewer they are, the more they show of each. Agree "
+            "with all nodes on a smaller `min_rows` in the plan, or join with another "
+            "organisation and take part as one node."
+        )
 
 
 def few_samples(n_samples: int) -> str | None:
@@ -132,7 +147,7 @@ def _shown_reading(spec: NodeSpec, samples: FileSamples) -> str:
 
 
 def _examine_data(
-    spec: NodeSpec, plan: Plan
+    spec: NodeSpec, federation: Federation, plan: Plan
 ) -> Generator[Finding, None, FileSamples | None]:
     """Look at the data, and return them if they can be used."""
     try:
@@ -147,6 +162,10 @@ def _examine_data(
         yield Finding("classes", True, _shown_counts(plan, counts))
     if warning := few_samples(samples.n_samples):
         yield Finding("few samples", None, warning)
+    try:
+        check_rows(spec, federation, samples.n_samples)
+    except DataError as exc:
+        yield Finding("min_rows", False, str(exc))
     return samples
 
 
@@ -162,6 +181,14 @@ def _examine_test(spec: NodeSpec, plan: Plan) -> Iterator[Finding]:
 
     if spec.test is not None:
         yield _finding("test", test)
+
+
+def prepare_place(spec: NodeSpec, plan: Plan) -> Path:
+    """Return the folder `out`; the port that is to be opened is free as well."""
+    out = prepare_out(spec, plan)
+    if spec.listen is not None:
+        check_port(spec.listen)
+    return out
 
 
 def prepare_out(spec: NodeSpec, plan: Plan) -> Path:
@@ -207,7 +234,7 @@ def examine(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
 
     yield _finding("plan", plan_of)
     yield _finding("certificate", certificate)
-    samples = yield from _examine_data(spec, plan)
+    samples = yield from _examine_data(spec, federation, plan)
     yield from _examine_test(spec, plan)
     yield _finding("out", out)
     if samples is not None:

@@ -13,6 +13,8 @@ import math
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
 
 from dssfn._typing import NodeId
 from dssfn.config import Plan
@@ -20,7 +22,7 @@ from dssfn.consensus import Averaging
 from dssfn.driver import drive
 from dssfn.ensemble import AgreedScores
 from dssfn.errors import NumericalError, PeerTimeout, Regroup
-from dssfn.federation import Federation
+from dssfn.federation import TRAINING, Federation
 from dssfn.node.agreement import Assembly
 from dssfn.node.checkpoint import Checkpoints
 from dssfn.planning import settle
@@ -32,6 +34,8 @@ from dssfn.training import Model, is_complete, model_of, scores_of, train_node
 from dssfn.transports import WAIT_WHEN_GONE, ResilientTransport
 
 log = logging.getLogger("dssfn.node")
+
+Found = TypeVar("Found")
 
 # Deadlines that a node which is started with all layers waits for others, who may need
 # it or may have finished long ago.
@@ -47,6 +51,21 @@ def settled(federation: Federation) -> tuple[Plan, Averaging]:
     if plan.consensus == "auto" and plan.n_rounds is None:
         plan = plan.replace(consensus="tree")
     return settle(plan, federation.topology())
+
+
+def regrouping(transport: ResilientTransport, attempt: Callable[[], Found]) -> Found:
+    """Return what an attempt finds, made again whenever a neighbour was restarted."""
+    while True:
+        try:
+            return attempt()
+        except Regroup:
+            transport.join()
+
+
+def all_are_there(transport: ResilientTransport) -> None:
+    """Note that all nodes have met: who leaves now is not waited for without end."""
+    transport.have_met = True
+    transport.patience = WAIT_WHEN_GONE * transport.deadline
 
 
 @dataclass(slots=True)
@@ -100,23 +119,20 @@ class NodeTraining:
         if self.furthest:
             log.info("found layers 0 to %d", self.furthest.n_layers - 1)
         if self.is_complete:
-            self._wait_for(WAIT_WHEN_COMPLETE)
+            self.transport.patience = WAIT_WHEN_COMPLETE * self.transport.deadline
         else:
             self.transport.patience = self.start_deadline or math.inf
-        while True:
-            try:
-                return self._attempt()
-            except Regroup:
-                self.transport.join()
-            except PeerTimeout as exc:
-                if not self.is_complete:
-                    raise
-                log.info(
-                    "%s is not there; it is not needed, this node's model is complete",
-                    exc.peer or "a neighbour",
-                )
-                assert self.furthest is not None
-                return model_of(self.plan, self.furthest)
+        try:
+            return regrouping(self.transport, self._attempt)
+        except PeerTimeout as exc:
+            if not self.is_complete:
+                raise
+            log.info(
+                "%s is not there; it is not needed, this node's model is complete",
+                exc.peer or "a neighbour",
+            )
+            assert self.furthest is not None
+            return model_of(self.plan, self.furthest)
 
     @property
     def is_complete(self) -> bool:
@@ -128,15 +144,20 @@ class NodeTraining:
         """How good the model is on validation samples, once all layers are solved."""
         return scores_of(self.plan, self.furthest) if self.furthest else None
 
+    def how_to_go_on(self, node: Path) -> str:
+        """Return what is saved, and the command that goes on from there."""
+        solved = self.furthest.n_layers if self.furthest else 0
+        most = "" if self.plan.finds_size else f" of {self.plan.depth + 1}"
+        return (
+            f"{solved}{most} layers are saved; to go on from there: {TRAINING} {node}"
+        )
+
     def _attempt(self) -> Model:
         """Train from the last common layer to the end."""
         all_nodes = Assembly(self.node, self.topology, self.transport)
         start = all_nodes.common_start(self.furthest, self.progress)
         self.progress = start
-        self.transport.have_met = True
-        self._wait_for(
-            WAIT_WHEN_GONE
-        )  # they are there, and may need this node to the end
+        all_are_there(self.transport)  # and may need this node to the end
         if is_complete(self.plan, start):
             log.info("all nodes have all layers")
         else:
@@ -178,6 +199,3 @@ class NodeTraining:
     def _record(self, record: LayerRecord) -> None:
         self.records[record.layer] = record
         self.on_layer(record)
-
-    def _wait_for(self, deadlines: int) -> None:
-        self.transport.patience = deadlines * self.transport.deadline

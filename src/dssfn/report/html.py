@@ -159,13 +159,14 @@ def figure(pictures: Pictures, name: str, title: str, note: str) -> Card | None:
     )
     if picture.is_wide:
         svg = svg.replace("<svg ", f'<svg style="min-width:{picture.width}px" ', 1)
-        svg = _scrolled(svg, title)
+        svg = scrolled(svg, title)
     caption = f'<h3>{text(title)}</h3><p class="note">{text(note)}</p>'
     inner = f"<figcaption>{caption}</figcaption>\n{svg}"
     return Card("figure", inner, picture.is_wide, name=name)
 
 
-def _scrolled(inner: str, label: str) -> str:
+def scrolled(inner: str, label: str) -> str:
+    """Return what may be wider than a phone, to be moved under its edges."""
     return (
         f'<div class="scroll" role="region" tabindex="0" aria-label="{text(label)}">'
         f"\n{inner}\n</div>"
@@ -186,7 +187,7 @@ def table_card(table: Table | None, *, is_wide: bool = False) -> Card | None:
         f'<table class="{kind}">\n<caption>{text(table.caption)}</caption>\n'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
     )
-    inner = _scrolled(inner, table.caption) if len(table.head) > 2 else inner
+    inner = scrolled(inner, table.caption) if len(table.head) > 2 else inner
     inner += f'\n<p class="below">{text(table.note)}</p>' if table.note else ""
     return Card("div", inner, is_wide, len(table.rows) > LONG)
 

@@ -20,6 +20,13 @@ _PLAN_HEAD = """\
 # when they meet and do not start if anything but an address differs.
 """
 
+_RULES = {
+    "round_deadline": "seconds within which a neighbour that is gone is named",
+    "min_rows": "a node with fewer rows takes no part: little would hide them",
+    "min_cell": "statistics show no count of fewer rows",
+    "publish_sites": "whether statistics show the figures of every node",
+}
+
 _CLASSES = """\
 # The class labels that may occur: text in quotes, or whole numbers, or true and false,
 # as the data have them. (Labels of a CSV file that are all whole numbers are no text.)
@@ -114,10 +121,9 @@ def plan_text(federation: Federation, *, left_open: Collection[str] = ()) -> str
     left_open : collection of {"classes", "feature_names"}
         These are left empty and marked; the file is refused until they are filled in.
     """
-    deadline = setting("round_deadline", federation.round_deadline)
     parts = [
         _PLAN_HEAD,
-        f"{deadline}  # seconds within which a neighbour that is gone is named\n",
+        "".join(_rules(federation)),
         "[graph]  # who talks to whom\n" + _graph(federation),
         *map(_member, federation.nodes),
         "[training]\n" + "".join(_training(federation, left_open)),
@@ -126,6 +132,11 @@ def plan_text(federation: Federation, *, left_open: Collection[str] = ()) -> str
     if schema is not None:
         parts += [_SCHEMA, *schema_blocks(schema, "training.schema.")]
     return "\n".join(parts)
+
+
+def _rules(federation: Federation) -> Iterator[str]:
+    for name, comment in _RULES.items():
+        yield f"{setting(name, getattr(federation, name))}  # {comment}\n"
 
 
 def _graph(federation: Federation) -> str:

@@ -345,8 +345,8 @@ class Switchboard:
             if others:
                 self._failure = AgreementError(
                     f"{exc}. {len(others)} of {len(self._terms.members)} nodes follow "
-                    f"another plan than this one ({', '.join(others)}). Give this node "
-                    "the same plan file and version of dssfn."
+                    f"another plan than this one ({', '.join(others)}). Run the same "
+                    "command here, with the same plan file and version of dssfn."
                 )
                 self._changed.notify_all()
 

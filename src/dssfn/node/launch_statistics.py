@@ -1,0 +1,91 @@
+"""Start one node to find statistics with the others: files, log, `statistics.json`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+import msgspec
+
+from dssfn.federation import STATISTICS
+from dssfn.node.connect import connect, statistics_terms
+from dssfn.node.farewell import farewell
+from dssfn.node.preflight import check_rows, identity_of, prepare_place, samples_of
+from dssfn.node.read_settings import in_words_of_the_node
+from dssfn.node.runtime import settled
+from dssfn.node.session import session
+from dssfn.node.spec import load_node
+from dssfn.node.statistics import NodeStatistics, own_totals
+from dssfn.provenance import made_by
+from dssfn.statistics.asked import Questions
+from dssfn.statistics.figures import Agreed, Statistics, write_statistics
+from dssfn.statistics.publishing import figures, shown
+from dssfn.statistics.remarks import remarks
+from dssfn.statistics.totals import Totals
+
+log = logging.getLogger("dssfn.node")
+
+ALL_SHOWN = 1  # the least count that a node shows to itself
+
+
+def launch_statistics(
+    node: Path,
+    out: Path | None = None,
+    *,
+    while_reading: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> tuple[Path, Statistics]:
+    """Find statistics with the other nodes; return the folder they are in, and them.
+
+    Parameters
+    ----------
+    node : Path
+        The node's file.
+    out : Path, optional
+        The folder to write to; by default the node's own.
+    while_reading : callable
+        Returns what is entered while files are read, before the node meets the others.
+    """
+    spec, federation = load_node(node)
+    if out is not None:
+        spec = msgspec.structs.replace(spec, out=str(out))
+    plan, _ = settled(federation)
+    questions = Questions.of(plan)
+    identity = identity_of(spec)
+    with while_reading(), in_words_of_the_node(spec.read):
+        samples = samples_of(spec, plan)
+        check_rows(spec, federation, samples.n_samples)
+        # A bad value is found before the others wait.
+        own = own_totals(samples, questions)
+    folder = prepare_place(spec, plan)
+    with session(spec, federation, folder, samples.n_samples):
+        terms = statistics_terms(federation, questions)
+        transport = connect(spec, federation, terms, identity)
+        with farewell(transport, lambda: f"to start again: {STATISTICS} {node}"):
+            agreed = NodeStatistics(
+                node=federation.index(spec.name),
+                federation=federation,
+                questions=questions,
+                samples=samples,
+                own=own,
+                transport=transport,
+                start_deadline=spec.start_deadline,
+            ).run()
+            found = _beside(spec.name, own, agreed, questions)
+            write_statistics(found, folder)
+            log.info("%s has finished: %s", spec.name, found.sha256)
+    return folder, found
+
+
+def _beside(name: str, own: Totals, agreed: Agreed, questions: Questions) -> Statistics:
+    """Return what is agreed, beside this node's own figures."""
+    here = figures(shown(own, questions, ALL_SHOWN), questions, ALL_SHOWN)
+    return Statistics(
+        node=name,
+        sha256=agreed.sha256,
+        agreed=agreed,
+        here=here,
+        stands_out=remarks(here, agreed.all),
+        made_by=made_by(),
+    )

@@ -1,0 +1,103 @@
+"""The statistics of all nodes, as one of them finds them over a transport."""
+
+from __future__ import annotations
+
+import math
+from contextlib import closing
+from dataclasses import dataclass
+
+from dssfn._typing import NodeId
+from dssfn.consensus import Tree
+from dssfn.driver import drive
+from dssfn.errors import NumericalError
+from dssfn.federation import Federation
+from dssfn.lockstep import Workers
+from dssfn.node.agreement import Assembly
+from dssfn.node.runtime import all_are_there, regrouping
+from dssfn.shard import Samples
+from dssfn.simulator import run_programs
+from dssfn.statistics.asked import Questions
+from dssfn.statistics.figures import Agreed
+from dssfn.statistics.program import Site, agree_figures
+from dssfn.statistics.totals import Totals, agree_totals
+from dssfn.topology import build_topology
+from dssfn.transports import ResilientTransport
+
+COMPARED = 12  # hexadecimal digits of a digest: a whole number that float64 holds
+
+
+def own_totals(samples: Samples, questions: Questions) -> Totals:
+    """Return the sums over one node's rows, every value of which is checked."""
+    program = agree_totals(samples, questions)
+    alone = Tree(build_topology("complete", 1))
+    with closing(program), Workers(1) as workers:
+        return run_programs([program], alone, workers)[0]
+
+
+@dataclass(slots=True)
+class NodeStatistics:
+    """The statistics of one node and all others over a transport.
+
+    Sums flow along a tree whatever the plan says of averages, as only totals of
+    integers are exact.
+
+    Parameters
+    ----------
+    node : int
+        The number of this node.
+    federation : Federation
+        The plan.
+    questions : Questions
+        What is asked of all rows.
+    samples : Samples
+        This node's rows.
+    own : Totals
+        The sums over them.
+    transport : ResilientTransport
+        Carries letters to the neighbours.
+    start_deadline : float, optional
+        Seconds to wait at the start until all nodes have met; by default without end.
+    """
+
+    node: NodeId
+    federation: Federation
+    questions: Questions
+    samples: Samples
+    own: Totals
+    transport: ResilientTransport
+    start_deadline: float | None = None
+
+    def run(self) -> Agreed:
+        """Find out together, from the start again if a neighbour was restarted."""
+        self.transport.patience = self.start_deadline or math.inf
+        return regrouping(self.transport, self._attempt)
+
+    def _attempt(self) -> Agreed:
+        topology = self.federation.topology()
+        all_nodes = Assembly(self.node, topology, self.transport)
+        all_nodes.meet()
+        all_are_there(self.transport)
+        program = agree_figures(
+            self.samples,
+            self.questions,
+            least=self.federation.min_cell,
+            site=self._site(),
+        )
+        with closing(program):
+            found = drive({self.node: program}, Tree(topology), self.transport)
+        everybody, sites = found[self.node]
+        agreed = Agreed(
+            plan=self.federation.fingerprint(),
+            nodes=tuple(self.federation.names),
+            min_cell=self.federation.min_cell,
+            all=everybody,
+            sites=sites,
+        )
+        if not all_nodes.have_same(int(agreed.sha256[:COMPARED], 16)):
+            raise NumericalError("Nodes have ended with different statistics.")
+        return agreed
+
+    def _site(self) -> Site | None:
+        if not self.federation.publish_sites:
+            return None
+        return Site(self.node, len(self.federation.nodes), self.own)

@@ -1,0 +1,1 @@
+"""What all nodes hold together: counts, means and deviations, and never a row."""
