@@ -9,12 +9,14 @@ process with one node, and a rank of a cluster with five, run the same lines.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TypeVar
 
 from dssfn import lockstep
 from dssfn._typing import Kind, NodeId, Numbers
 from dssfn.consensus import Averaging, RoundByRound, run_rounds
 from dssfn.lockstep import Workers
+from dssfn.masking import Masks, leaving
 from dssfn.programs import Message, Program
 from dssfn.transports import Tag, Transport
 
@@ -28,6 +30,7 @@ def drive(
     *,
     step: int = 0,
     n_cores: int | None = None,
+    masks: Masks | None = None,
     on_message: Callable[[Message], None] | None = None,
 ) -> dict[NodeId, Result]:
     """Run the programs of this host's nodes until they return.
@@ -44,6 +47,8 @@ def drive(
         How many averagings were done before, as after a restart.
     n_cores : int, optional
         How many cores this host may use; by default all of them.
+    masks : Masks, optional
+        What hides the messages of this host's nodes, which must all be exact.
     on_message : callable, optional
         Called before every average with the first node's message.
     """
@@ -53,7 +58,8 @@ def drive(
         nonlocal step
         if on_message:
             on_message(messages[0])
-        values = dict(zip(nodes, workers.map(Message.make, messages), strict=True))
+        made = workers.map(partial(leaving, step=step, masks=masks), messages, nodes)
+        values = dict(zip(nodes, made, strict=True))
         layer = messages[0].layer
         means = average(values, averaging, transport, layer=layer, step=step)
         step += 1

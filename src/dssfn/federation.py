@@ -66,6 +66,11 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     round_deadline : float
         Seconds within which a neighbour that is gone is named. All other times are
         derived from it.
+    secure : bool
+        Whether messages are masked, so that nodes see totals only.
+    mask_degree : int, optional
+        How many nodes a node shares masks with; by default all others among up to 16
+        nodes, else about 2 log2 of their number.
     min_rows : int
         A node with fewer training rows takes no part: what it would send is computed
         from them, and the fewer they are, the more it shows of each.
@@ -79,6 +84,8 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     graph: Graph
     training: Plan
     round_deadline: float = 30.0
+    secure: bool = True
+    mask_degree: int | None = None
     min_rows: int = 20
     min_cell: int = 5
     publish_sites: bool = False
@@ -111,6 +118,8 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                     f"`edges` must join two of the nodes {', '.join(names)}; "
                     f"got {a!r} and {b!r}."
                 )
+        if self.secure:
+            check_secure(self.training)
         self.topology()  # a graph that cannot be is refused here
 
     @property
@@ -155,6 +164,20 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             yield "plan", "JSON", f"something that is not ({exc})"
             return
         yield from _differences("", msgspec.json.decode(self.agreed(command)), theirs)
+
+
+def check_secure(plan: Plan) -> None:
+    """Refuse a plan whose messages cannot be masked.
+
+    Masks are integers modulo 2^64: they cancel in the totals of integers, and would
+    leave nothing but rounding errors in averages of real numbers.
+    """
+    if not plan.is_exact:
+        raise PlanError(
+            "`secure`: masks hide sums of integers only, and the sums of this training "
+            'are real numbers. Write units = "integer", or secure = false, with which '
+            "nodes see sums of their neighbours."
+        )
 
 
 @lru_cache(maxsize=4)

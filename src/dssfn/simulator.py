@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from dssfn._typing import NodeId, Numbers
@@ -18,8 +19,10 @@ from dssfn.config import Plan, bytes_of
 from dssfn.consensus import Averaging
 from dssfn.errors import DataError
 from dssfn.exact.bounds import MOST_NODE_SAMPLES
+from dssfn.federation import check_secure
 from dssfn.hosting import Book, Simulation, Traffic, start_programs
 from dssfn.lockstep import Workers, drive
+from dssfn.masking import Masks, leaving, mask_partners, masks_in_one_place
 from dssfn.planning import settle
 from dssfn.programs import Message, Program
 from dssfn.records import LayerRecord
@@ -37,6 +40,7 @@ def simulate(
     *,
     memory: float | str | None = None,
     apart: bool = False,
+    secure: bool = False,
     on_layer: Callable[[LayerRecord, Traffic], None] | None = None,
     on_average: Callable[[Message, Any], None] | None = None,
 ) -> Simulation:
@@ -56,6 +60,8 @@ def simulate(
     apart : bool
         Run every node by itself, also where all of them could be run as one with the
         same result.
+    secure : bool
+        Mask the messages of every node, as real networks do. The result is the same.
     on_layer : callable, optional
         Called with every finished layer and its traffic.
     on_average : callable, optional
@@ -83,8 +89,11 @@ def simulate(
     budget = None if memory is None else bytes_of(memory)
     start = time.perf_counter()
     plan, averaging = settle(plan, topology)
-    book = Book(on_layer)
-    hosted = shards if apart else _hosted(shards, plan)
+    book, masks = Book(on_layer), None
+    if secure:
+        check_secure(plan)
+        masks = masks_in_one_place(mask_partners(topology.n_nodes))
+    hosted = shards if apart or secure else _hosted(shards, plan)
     with Workers(len(hosted)) as workers:
         programs = start_programs(
             hosted,
@@ -99,6 +108,7 @@ def simulate(
             programs,
             averaging,
             workers,
+            masks=masks,
             on_message=lambda message: book.account(averaging, message),
             on_average=on_average,
         )
@@ -128,6 +138,7 @@ def run_programs(
     averaging: Averaging,
     workers: Workers,
     *,
+    masks: Masks | None = None,
     on_message: Callable[[Message], None] | None = None,
     on_average: Callable[[Message, Any], None] | None = None,
 ) -> list[Result]:
@@ -141,6 +152,8 @@ def run_programs(
         The averaging scheme.
     workers : Workers
         Runs the nodes side by side.
+    masks : Masks, optional
+        What hides the messages of all nodes, each of which has a program then.
     on_message, on_average : callable, optional
         Called before and after every average with the first node's message, and with
         the average that this node receives.
@@ -154,7 +167,11 @@ def run_programs(
         if len(messages) == 1:
             averages = [messages[0].make()]
         else:
-            values = _Values(messages, averaging.order(step), workers)
+            make = [
+                partial(leaving, message, node, step=step, masks=masks)
+                for node, message in enumerate(messages)
+            ]
+            values = _Values(make, averaging.order(step), workers)
             averages = list(averaging.mix(values, step))
         if on_average:
             on_average(messages[0], averages[0])
@@ -168,11 +185,11 @@ class _Values:
 
     def __init__(
         self,
-        messages: Sequence[Message],
+        make: Sequence[Callable[[], Numbers]],
         order: Sequence[NodeId],
         workers: Workers,
     ) -> None:
-        self._ahead = workers.ahead(messages[node].make for node in order)
+        self._ahead = workers.ahead(make[node] for node in order)
         self._order = iter(order)
 
     def __getitem__(self, node: NodeId) -> Numbers:

@@ -94,6 +94,23 @@ def init(
     round_deadline: Annotated[
         float, option("Seconds within which a lost neighbour is named.", NETWORK)
     ] = 30.0,
+    secure: Annotated[
+        bool | None,
+        option(
+            "Mask all messages, so that nodes see totals only.",
+            NETWORK,
+            "--secure/--no-secure",
+            show_default="yes, but for the preset paper",
+        ),
+    ] = None,
+    mask_degree: Annotated[
+        int | None,
+        option(
+            "How many nodes a node shares masks with.",
+            NETWORK,
+            show_default="all, or of more than 16 nodes about 2 log2",
+        ),
+    ] = None,
     min_rows: Annotated[
         int, option("A node with fewer rows takes no part.", NETWORK)
     ] = 20,
@@ -182,6 +199,8 @@ def init(
         graph=_graph(names, topology, degree, edges),
         training=Plan(**{**stand_in, **known, **settings}),
         round_deadline=round_deadline,
+        secure=preset != "paper" if secure is None else secure,
+        mask_degree=mask_degree,
         min_rows=min_rows,
         min_cell=min_cell,
         publish_sites=publish_sites,

@@ -23,7 +23,7 @@ from dssfn.transports import Transport
 log = logging.getLogger("dssfn.node")
 
 AGREEMENT = -2  # the layer number of the letters sent here
-LAYERS, BITS, SPREAD, MEAN = range(4)  # what it is about, in the place of a step
+LAYERS, BITS, SPREAD, MEAN, KEYS = range(5)  # what it is about, in the place of a step
 # Processors of different kinds round differently, and 20 layers carry that on. Layers
 # of another training differ by far more.
 LARGEST_ROUNDING = 1e-6

@@ -11,6 +11,7 @@ from dssfn.ensemble import largest_found
 from dssfn.errors import PlanError
 from dssfn.federation import STATISTICS, TRAINING, Federation
 from dssfn.network import random_digest
+from dssfn.node.mask_keys import flood_size
 from dssfn.node.spec import NodeSpec
 from dssfn.solvers import solver_of
 from dssfn.statistics.asked import Questions
@@ -88,6 +89,8 @@ def statistics_terms(federation: Federation, questions: Questions) -> Terms:
 def _terms(
     federation: Federation, command: str, *, random: str, largest: int, n_layers: int
 ) -> Terms:
+    if federation.secure:
+        largest = max(largest, flood_size(len(federation.nodes)))
     plan = federation.agreed(command)
     run = int(hashlib.sha256(plan).hexdigest()[:16], 16)
     return Terms(

@@ -15,9 +15,11 @@ import msgspec
 
 from dssfn.config import Plan, bytes_of
 from dssfn.cores import n_cores
+from dssfn.federation import TRAINING
 from dssfn.modelfile import save_network
 from dssfn.node.connect import connect, training_terms
 from dssfn.node.farewell import farewell
+from dssfn.node.mask_keys import mask_keys_of
 from dssfn.node.own_scores import OwnSamples
 from dssfn.node.preflight import (
     check_rows,
@@ -104,6 +106,7 @@ def launch(
             memory=own.memory,
             n_threads=own.n_threads,
             start_deadline=spec.start_deadline,
+            mask_keys=mask_keys_of(federation, TRAINING, identity),
             on_layer=lambda record: _tell(record, plan),
         )
         with (

@@ -12,6 +12,7 @@ import msgspec
 from dssfn.federation import STATISTICS
 from dssfn.node.connect import connect, statistics_terms
 from dssfn.node.farewell import farewell
+from dssfn.node.mask_keys import mask_keys_of
 from dssfn.node.preflight import check_rows, identity_of, prepare_place, samples_of
 from dssfn.node.read_settings import in_words_of_the_node
 from dssfn.node.runtime import settled
@@ -71,6 +72,7 @@ def launch_statistics(
                 own=own,
                 transport=transport,
                 start_deadline=spec.start_deadline,
+                mask_keys=mask_keys_of(federation, STATISTICS, identity),
             ).run()
             found = _beside(spec.name, own, agreed, questions)
             write_statistics(found, folder)

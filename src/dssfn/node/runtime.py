@@ -25,6 +25,7 @@ from dssfn.errors import NumericalError, PeerTimeout, Regroup
 from dssfn.federation import TRAINING, Federation
 from dssfn.node.agreement import Assembly
 from dssfn.node.checkpoint import Checkpoints
+from dssfn.node.mask_keys import MaskKeys
 from dssfn.planning import settle
 from dssfn.progress import Progress
 from dssfn.records import LayerRecord
@@ -94,6 +95,8 @@ class NodeTraining:
         Called after every layer with its record.
     start_deadline : float, optional
         Seconds to wait at the start until all nodes have met; by default without end.
+    mask_keys : MaskKeys, optional
+        Agrees on masks; without it neighbours see sums of this node.
     """
 
     node: NodeId
@@ -107,6 +110,7 @@ class NodeTraining:
     n_threads: int = 1
     on_layer: Callable[[LayerRecord], None] = lambda record: None
     start_deadline: float | None = None
+    mask_keys: MaskKeys | None = None
     progress: Progress | None = None  # the layers that are being worked on
     furthest: Progress | None = None  # the most layers that this node ever had
     records: dict[int, LayerRecord] = field(default_factory=dict)
@@ -158,9 +162,12 @@ class NodeTraining:
         start = all_nodes.common_start(self.furthest, self.progress)
         self.progress = start
         all_are_there(self.transport)  # and may need this node to the end
+        masks = None
         if is_complete(self.plan, start):
             log.info("all nodes have all layers")
         else:
+            if self.mask_keys is not None:
+                masks = self.mask_keys.agree(all_nodes, self.transport)
             log.info("layer %d begins", start.n_layers if start else 0)
         program = train_node(
             self.samples,
@@ -179,6 +186,7 @@ class NodeTraining:
                 self.averaging,
                 self.transport,
                 step=start.n_averagings if start else 0,
+                masks=masks,
             )
         assert self.progress is not None
         agreed = all_nodes.reconcile(self.progress)

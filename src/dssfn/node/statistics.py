@@ -13,6 +13,7 @@ from dssfn.errors import NumericalError
 from dssfn.federation import Federation
 from dssfn.lockstep import Workers
 from dssfn.node.agreement import Assembly
+from dssfn.node.mask_keys import MaskKeys
 from dssfn.node.runtime import all_are_there, regrouping
 from dssfn.shard import Samples
 from dssfn.simulator import run_programs
@@ -57,6 +58,8 @@ class NodeStatistics:
         Carries letters to the neighbours.
     start_deadline : float, optional
         Seconds to wait at the start until all nodes have met; by default without end.
+    mask_keys : MaskKeys, optional
+        Agrees on masks; without it neighbours see sums of this node.
     """
 
     node: NodeId
@@ -66,6 +69,7 @@ class NodeStatistics:
     own: Totals
     transport: ResilientTransport
     start_deadline: float | None = None
+    mask_keys: MaskKeys | None = None
 
     def run(self) -> Agreed:
         """Find out together, from the start again if a neighbour was restarted."""
@@ -83,8 +87,12 @@ class NodeStatistics:
             least=self.federation.min_cell,
             site=self._site(),
         )
+        masks = None
+        if self.mask_keys is not None:
+            masks = self.mask_keys.agree(all_nodes, self.transport)
+        mine = {self.node: program}
         with closing(program):
-            found = drive({self.node: program}, Tree(topology), self.transport)
+            found = drive(mine, Tree(topology), self.transport, masks=masks)
         everybody, sites = found[self.node]
         agreed = Agreed(
             plan=self.federation.fingerprint(),

@@ -1,0 +1,147 @@
+"""How nodes agree on masks: keys that are signed, flooded, verified and forgotten.
+
+Every attempt at a training begins with new keys. A node signs the public half of its
+key with the key of its certificate, for this plan, this command and this attempt; the
+signed keys of all nodes go from neighbour to neighbour, so that two nodes share a
+secret which those between them do not know. So no key stream is ever used twice: the
+keys die with the attempt, and within it every averaging has a stream of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from dataclasses import dataclass
+
+import msgspec
+
+from dssfn._typing import NodeId
+from dssfn.driver import run_over
+from dssfn.errors import IdentityError, ProtocolError
+from dssfn.federation import Federation
+from dssfn.masking import (
+    EphemeralKey,
+    Flood,
+    Masks,
+    mask_partners,
+    packed,
+    record_size,
+    unpacked,
+)
+from dssfn.node.agreement import AGREEMENT, KEYS, Assembly
+from dssfn.node.identity import Identity
+from dssfn.node.signatures import is_signed_by, signature_of
+from dssfn.node.verification import (
+    certificates_in,
+    check_dates,
+    check_name,
+    check_signers,
+    check_uses,
+)
+from dssfn.transports import ResilientTransport
+
+log = logging.getLogger("dssfn.node")
+
+MOST_BYTES = 16_384  # of a record: a key, a signature, and a chain of certificates
+COMPARED = 12  # hexadecimal digits of a digest: a whole number that float64 holds
+
+
+class Announcement(msgspec.Struct, frozen=True, array_like=True):
+    """A node's public key for masks, with what proves that it is this node's."""
+
+    public: bytes
+    signature: bytes
+    certificate_pem: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class MaskKeys:
+    """Agrees on the masks of one node.
+
+    Parameters
+    ----------
+    federation : Federation
+        The plan, with the names of all nodes.
+    command : str
+        What the nodes meet for; see `Federation.agreed`.
+    identity : Identity
+        The node's own.
+    """
+
+    federation: Federation
+    command: str
+    identity: Identity
+
+    def agree(self, everybody: Assembly, transport: ResilientTransport) -> Masks:
+        """Return masks for one attempt, once the keys of all nodes are here."""
+        names, node, epoch = self.federation.names, everybody.node, transport.epoch
+        key = EphemeralKey()
+        pem = self.identity.certificate_pem
+        signature = signature_of(
+            self.identity.key_pem, self._claim(node, epoch, key.public)
+        )
+        mine = msgspec.msgpack.encode(Announcement(key.public, signature, pem))
+        records = run_over(
+            transport,
+            Flood(everybody.topology),
+            {node: packed(mine, node, len(names), MOST_BYTES)},
+            layer=AGREEMENT,
+            step=KEYS,
+        )[node]
+        found = unpacked(records)
+        digest = hashlib.sha256(b"".join(found)).hexdigest()
+        publics = [self._verified(j, epoch, record) for j, record in enumerate(found)]
+        if not everybody.have_same(int(digest[:COMPARED], 16)):
+            raise ProtocolError("nodes have received different keys for their masks")
+        about = bytes.fromhex(digest)
+        partners = mask_partners(len(names), self.federation.mask_degree)[node]
+        secrets = {j: key.secret_with(publics[j], about) for j in partners}
+        log.info("messages are masked with %s", _listed([names[j] for j in partners]))
+        return Masks({node: secrets}, on_use=lambda name: log.debug("mask %s", name))
+
+    def _claim(self, node: NodeId, epoch: int, public: bytes) -> bytes:
+        """Return what a node signs: that a key is its own, for one attempt."""
+        plan = hashlib.sha256(self.federation.agreed(self.command)).digest()
+        name = self.federation.names[node].encode()
+        return b"dssfn mask key\n" + plan + epoch.to_bytes(8, "big") + public + name
+
+    def _verified(self, node: NodeId, epoch: int, record: bytes) -> bytes:
+        """Return the public key of a node, which it must have signed itself."""
+        name = self.federation.names[node]
+        try:
+            said = msgspec.msgpack.decode(record, type=Announcement)
+            chain = certificates_in(f"of {name}", said.certificate_pem)
+            roots = certificates_in("authorities", self.identity.authorities_pem)
+            check_name(chain[0], f"of {name}", name)
+            check_dates(chain[0], f"of {name}")
+            check_uses(chain[0], f"of {name}")
+            check_signers(chain, f"of {name}", roots, "authorities")
+            claim = self._claim(node, epoch, said.public)
+            if not is_signed_by(chain[0], said.signature, claim):
+                raise IdentityError("its signature is not that of its certificate")
+        except (msgspec.DecodeError, IdentityError) as exc:
+            raise ProtocolError(
+                f"the key for masks that came in the name of {name} is not its own "
+                f"({exc})"
+            ) from exc
+        return said.public
+
+
+def mask_keys_of(
+    federation: Federation, command: str, identity: Identity
+) -> MaskKeys | None:
+    """Return what agrees on masks, if the plan has messages masked."""
+    if not federation.secure or len(federation.nodes) == 1:
+        return None
+    return MaskKeys(federation, command, identity)
+
+
+def flood_size(n_nodes: int) -> int:
+    """Return how many numbers the keys of all nodes take."""
+    return n_nodes * record_size(MOST_BYTES)
+
+
+def _listed(names: list[str]) -> str:
+    if len(names) > 8:
+        return f"{len(names)} partners"
+    return ", ".join(names)
