@@ -231,16 +231,28 @@ def test_a_schema_says_what_a_file_holds(write):
     tested = load(str(path), schema=schema, test_file=path)
     assert (len(tested.X_train), len(tested.X_test)) == (40, 40)
     assert tested.schema == schema
-    number = schema.with_target(Target(column="kind", kind="number"))
     for more, message in (
         ({"schema": schema, "target": "size"}, "`target` must be that of the schema"),
-        ({"schema": number}, "`schema` must have a target that is a class"),
         ({"schema": schema, "options": ReadOptions(drop=["size"])}, "`drop` must be"),
     ):
         with pytest.raises(InputError, match=message):
             load(str(path), **more)
     with pytest.raises(PlanError, match="`schema` must be left out: `iris` is a named"):
         load("iris", schema=schema)
+
+
+def test_a_schema_may_name_a_number_to_predict(write):
+    path = write("t.csv", "size,price\n" + "".join(f"{k},{k / 4}\n" for k in range(8)))
+    size, price = (
+        Column(name="size", kind="number"),
+        Target(column="price", kind="number"),
+    )
+    data = load(str(path), schema=Schema(columns=(size,), target=price))
+    assert data.targets == ("price",)
+    assert (data.y_train == data.X_train[:, 0] / 4).all()
+    tested = load(str(path), schema=data.schema, test_file=path)
+    assert tested.targets == ("price",)
+    assert tested.y_test.tolist() == [k / 4 for k in range(8)]
 
 
 def test_a_csv_file_needs_a_target(flowers):
