@@ -69,6 +69,10 @@ class Run:
         Bytes that the nodes of this process may use together.
     node_names : sequence of str, optional
         The names of all nodes; by default their numbers.
+    secure : bool
+        Whether messages are masked.
+    mask_degree : int, optional
+        How many nodes a node shares masks with, as in `mask_partners`.
     """
 
     name: str
@@ -79,6 +83,8 @@ class Run:
     partition: str
     memory: int | None = None
     node_names: Sequence[str] | None = None
+    secure: bool = False
+    mask_degree: int | None = None
 
     @property
     def names(self) -> Sequence[str]:
@@ -250,6 +256,7 @@ def train(
         run.topology,
         memory=run.memory,
         apart=apart,
+        secure=run.secure,
         on_layer=on_layer,
     )
 

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import load_digits
 
+from dssfn.config import Plan
 from dssfn.setup import pki
 
 FEATURES = [f"p{k}" for k in range(64)]
@@ -28,7 +29,8 @@ class Lab:
     """Nodes n0, n1, .. with digits, each in a folder and a process of its own.
 
     `hosts` are the addresses of nodes that are not on the loopback, and `run_in` are
-    commands that run a node's command elsewhere, as in a namespace.
+    commands that run a node's command elsewhere, as in a namespace. Messages are masked
+    where they can be, unless `secure` is false.
     """
 
     def __init__(
@@ -42,12 +44,14 @@ class Lab:
         without_port: tuple[str, ...] = (),
         hosts: Mapping[str, str] | None = None,
         run_in: Mapping[str, Sequence[str]] | None = None,
+        secure: bool = True,
         **training: object,
     ) -> None:
         self.root = root
         self.names = [f"n{k}" for k in range(n_nodes)]
         self.deadline = deadline
         self.kind = kind
+        self.secure = secure
         self.hosts = hosts or {}
         self.run_in = run_in or {}
         self.training = {
@@ -81,14 +85,15 @@ class Lab:
         return self.hosts.get(name, "127.0.0.1")
 
     def write_plan(self, path: Path, **changes: object) -> None:
+        settings = {**self.training, **changes}
         lines = [
             f"round_deadline = {self.deadline}",
+            f"secure = {_toml(self.secure and _can_be_masked(settings))}",
             "[graph]",
             f'kind = "{self.kind}"',
         ]
         lines += ["[training]", f"classes = {list(range(10))}"]
         lines += [f"feature_names = {_toml(FEATURES)}"]
-        settings = {**self.training, **changes}
         lines += [f"{name} = {_toml(value)}" for name, value in settings.items()]
         for name in self.names:
             lines += ["[[nodes]]", f'name = "{name}"']
@@ -317,6 +322,11 @@ class Proxy:
                 with suppress(OSError):
                     end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
                 end.close()
+
+
+def _can_be_masked(settings: Mapping[str, object]) -> bool:
+    known = {name: value for name, value in settings.items() if value is not None}
+    return Plan(n_features=64, classes=tuple(range(10)), **known).is_exact
 
 
 def _toml(value: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -144,6 +145,14 @@ def simulate(
         str | None,
         option("Budget for all nodes, such as 2GB; the rest goes to disk.", TRAINING),
     ] = None,
+    secure: Annotated[
+        bool,
+        option(
+            "Mask the messages of every node, as real networks do.",
+            NETWORK,
+            "--secure",
+        ),
+    ] = False,
     check_equivalence: Annotated[
         bool,
         option(
@@ -198,6 +207,7 @@ def simulate(
         for path, samples in zip(shard or [], files.shards, strict=True):
             say_dialect(path.name, samples.dialect, quiet=quiet)
         run = from_files(files, graph, settings, memory=budget)
+    run = replace(run, secure=secure)
     output = Presentation(out, as_json=json, quiet=quiet)
     with output.folder(), output.progress(run.plan) as on_layer:
         outcome = execute(run, check_equivalence=check_equivalence, on_layer=on_layer)

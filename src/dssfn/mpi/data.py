@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,7 @@ def open_data(
     run = divided(
         data, plan, federation.topology(), how, memory=memory, nodes=hosts[rank]
     )
-    return replace(run, node_names=federation.names)
+    return replace(run, **_of_the_plan(federation))
 
 
 def _own_files(
@@ -64,8 +65,16 @@ def _own_files(
         topology=federation.topology(),
         partition=ONE_FILE_EACH,
         memory=memory,
-        node_names=federation.names,
+        **_of_the_plan(federation),
     )
+
+
+def _of_the_plan(federation: Federation) -> dict[str, Any]:
+    return {
+        "node_names": federation.names,
+        "secure": federation.secure,
+        "mask_degree": federation.mask_degree,
+    }
 
 
 def node_files(

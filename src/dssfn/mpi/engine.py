@@ -11,6 +11,7 @@ from dssfn.driver import drive
 from dssfn.errors import AccuracyWarning
 from dssfn.hosting import Book, Simulation, start_programs
 from dssfn.mpi.job import Job
+from dssfn.mpi.mask_keys import agree_masks
 from dssfn.planning import settle
 from dssfn.results import Equivalence
 from dssfn.runs import OnLayer, Outcome, Run, outcome_of
@@ -100,11 +101,15 @@ def _run_programs(
         n_threads=max(1, n_cores // len(nodes)),
         book=book,
     )
+    masks = None
+    if run.secure and topology.n_nodes > 1:
+        masks = agree_masks(nodes, topology, transport, run.mask_degree)
     networks = drive(
         dict(zip(nodes, programs, strict=True)),
         averaging,
         transport,
         n_cores=n_cores,
+        masks=masks,
         on_message=lambda message: book.account(averaging, message),
     )
     transport.close()

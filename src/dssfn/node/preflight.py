@@ -20,6 +20,7 @@ from dssfn.datasets import FileSamples
 from dssfn.datasets.dialect import USUAL
 from dssfn.errors import DataError, InputError, ProtocolError, TransportError
 from dssfn.federation import Federation, split_address
+from dssfn.masking import mask_partners
 from dssfn.node.checkpoint import CHECKPOINT_FILE, Checkpoints
 from dssfn.node.connect import largest_letter, neighbours_of
 from dssfn.node.identity import Identity, read_identity
@@ -35,6 +36,8 @@ REACH = 3.0  # seconds for a neighbour to answer
 FEW = 10  # samples; with fewer, sums over them say much of each
 CHUNK = 1000  # samples read at a time
 MOST_CLASSES_SHOWN = 12
+MOST_NAMES_SHOWN = 8
+FEWEST_HIDDEN = 3  # nodes: of two, each knows the other's sums from the total
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,12 +239,33 @@ def examine(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
     yield _finding("certificate", certificate)
     samples = yield from _examine_data(spec, federation, plan)
     yield from _examine_test(spec, plan)
+    yield _masks_of(spec, federation)
     yield _finding("out", out)
     if samples is not None:
         yield from _examine_checkpoint(checkpoints_of(spec, federation, samples), plan)
     if spec.listen is not None:
         yield _finding("port", partial(port, spec.listen))
     yield from _reach_all(spec, federation, identity)
+
+
+def _masks_of(spec: NodeSpec, federation: Federation) -> Finding:
+    """Say who would have to work together to see what this node sends."""
+    if not federation.secure:
+        text = "none, as `secure = false` says: others see sums of this node's rows"
+        return Finding("masks", None, text)
+    if len(federation.nodes) < FEWEST_HIDDEN:
+        text = (
+            "of two nodes each can take its own sums from the total, which leaves the "
+            "other's; masks hide them from third parties only"
+        )
+        return Finding("masks", None, text)
+    partners = mask_partners(len(federation.nodes), federation.mask_degree)
+    names = [federation.names[j] for j in partners[federation.index(spec.name)]]
+    shown = ", ".join(names[:MOST_NAMES_SHOWN])
+    if len(names) > MOST_NAMES_SHOWN:
+        shown += f" and {len(names) - MOST_NAMES_SHOWN} more"
+    text = f"shared with {shown}; only all of them together could see through them"
+    return Finding("masks", True, text)
 
 
 def _examine_checkpoint(checkpoints: Checkpoints, plan: Plan) -> Iterator[Finding]:
