@@ -1,0 +1,135 @@
+"""Nodes agree on masks by keys that are their own, or not at all."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import msgspec
+import numpy as np
+import pytest
+
+from dssfn.config import Plan
+from dssfn.errors import PlanError, ProtocolError
+from dssfn.federation import STATISTICS, TRAINING, Federation, Graph, Member
+from dssfn.masking import mask_partners
+from dssfn.node.agreement import Assembly
+from dssfn.node.identity import Identity
+from dssfn.node.mask_keys import Announcement, MaskKeys, mask_keys_of
+from dssfn.setup import pki
+from dssfn.transports import memory_network
+
+NAMES = ("north", "south", "east", "west")
+PLAN = Plan(n_features=2, classes=("no", "yes"))
+AUTHORITY = pki.make_authority("four")
+
+
+def federation(kind="star", **settings):
+    nodes = tuple(Member(name) for name in NAMES)
+    return Federation(nodes, Graph(kind=kind), PLAN, **settings)
+
+
+def identity(name, authority=AUTHORITY, trusts=AUTHORITY):
+    credential = pki.issue(authority, name)
+    return Identity(
+        name,
+        credential.certificate_pem,
+        credential.key_pem,
+        trusts.certificate_pem,
+        expires=None,
+    )
+
+
+def keys_of(name, plan=None, command=TRAINING, **of_identity):
+    return MaskKeys(plan or federation(), command, identity(name, **of_identity))
+
+
+def agreed(every, epochs=(0, 0, 0, 0)):
+    """The masks of all nodes, which meet over memory."""
+    topology = federation().topology()
+    arcs = [(i, j) for i in range(4) for j in topology.neighbours(i)]
+    transports = memory_network([[node] for node in range(4)], arcs, deadline=20)
+
+    def one(node, transport, keys, epoch):
+        transport.epoch = epoch
+        return keys.agree(Assembly(node, topology, transport), transport)
+
+    with ThreadPoolExecutor(4) as pool:
+        return list(pool.map(one, range(4), transports, every, epochs))
+
+
+def test_partners_share_secrets_that_change_with_every_attempt():
+    every = [keys_of(name) for name in NAMES]
+    seen = set()
+    for _ in range(2):
+        masks = agreed(every)
+        for node, others in enumerate(mask_partners(4)):
+            assert sorted(masks[node].secrets[node]) == sorted(others)
+            for other in others:
+                secret = masks[node].secrets[node][other]
+                assert secret == masks[other].secrets[other][node]
+                seen.add(secret)
+    assert len(seen) == 2 * 6  # pairs
+    values = [np.arange(5) * node for node in range(4)]
+    for node, one in enumerate(values):
+        masks[node].cover(node, one, 0)
+    assert sum(values).tolist() == [0, 6, 12, 18, 24]
+
+
+STRANGER = pki.make_authority("stranger")
+OTHER_PLAN = federation(min_rows=7)
+
+
+@pytest.mark.parametrize(
+    ("third", "epochs", "why"),
+    [
+        (lambda: keys_of("east", authority=STRANGER), (0,) * 4, "must be signed by"),
+        (lambda: keys_of("west"), (0,) * 4, "must carry the node's name"),
+        (lambda: keys_of("east", OTHER_PLAN), (0,) * 4, "its signature is not that"),
+        (lambda: keys_of("east", command=STATISTICS), (0,) * 4, "its signature is not"),
+        (lambda: keys_of("east"), (0, 0, 1, 0), "its signature is not that"),
+    ],
+)
+def test_a_key_that_is_not_the_node_s_own_is_refused(third, epochs, why):
+    """By its certificate, its plan, its command, and the attempt that it is for."""
+    every = [keys_of("north"), keys_of("south"), third(), keys_of("west")]
+    with pytest.raises(ProtocolError, match=f"name of (east|north).*{why}"):
+        agreed(every, epochs)
+
+
+def test_an_announcement_that_was_changed_on_its_way_is_refused():
+    keys = keys_of("north")
+    other = keys_of("south")
+    claim = other._claim(1, 0, bytes(range(32)))
+    from dssfn.node.signatures import signature_of
+
+    good = Announcement(
+        bytes(range(32)),
+        signature_of(other.identity.key_pem, claim),
+        other.identity.certificate_pem,
+    )
+    assert keys._verified(1, 0, msgspec.msgpack.encode(good)) == good.public
+    for changes in (
+        {"public": bytes(32)},
+        {"signature": good.signature[:-1] + bytes([good.signature[-1] ^ 1])},
+        {"signature": b""},
+        {"certificate_pem": keys.identity.certificate_pem},
+        {"certificate_pem": b""},
+        {"certificate_pem": b"-----BEGIN CERTIFICATE-----\n"},
+    ):
+        bad = msgspec.structs.replace(good, **changes)
+        with pytest.raises(ProtocolError, match="in the name of south is not its own"):
+            keys._verified(1, 0, msgspec.msgpack.encode(bad))
+    for record in (b"", b"nonsense", msgspec.msgpack.encode([1, 2])):
+        with pytest.raises(ProtocolError, match="in the name of south"):
+            keys._verified(1, 0, record)
+
+
+def test_a_plan_says_whether_messages_are_masked():
+    north = identity("north")
+    assert mask_keys_of(federation(), TRAINING, north) is not None
+    assert mask_keys_of(federation(secure=False), TRAINING, north) is None
+    dense = {"training": PLAN.replace(units="dense")}
+    nodes = tuple(Member(name) for name in NAMES)
+    with pytest.raises(PlanError, match=r"`secure`.*secure = false"):
+        Federation(nodes, Graph(kind="star"), **dense)
+    assert not Federation(nodes, Graph(kind="star"), **dense, secure=False).secure
