@@ -84,10 +84,12 @@ def federations(draw):
         graph = Graph(edges=tuple(pairwise(chosen)))
     elif kind == "circular" and draw(st.booleans()):
         graph = Graph(kind=kind, degree=draw(st.integers(1, len(chosen) // 2)))
+    training = draw(plans())
     return Federation(
         nodes=tuple(Member(name, draw(addresses)) for name in chosen),
         graph=graph,
-        training=draw(plans()),
+        training=training,
+        secure=training.is_exact and draw(st.booleans()),
         round_deadline=draw(st.floats(1e-3, 1e5)),
         min_rows=draw(st.integers(10, 10**6)),
         min_cell=draw(st.integers(1, 10)),
