@@ -154,6 +154,7 @@ def test_a_wrong_setting_is_told_with_the_node_s_file(fed, lines, words):
         (['id = "bmi"'], "column `bmi` must be there, but `id` leaves it out"),
         (['columns = ["bmi"]'], "column `age` must be there, but `columns` leaves it"),
         (['columns = ["outcome"]'], "`columns` must not name the target `outcome`"),
+        (['sheet = "2024"'], "`sheet` must be left out: it is for .xlsx, got `"),
     ],
 )
 def test_settings_that_do_not_fit_the_file_are_named(fed, lines, words):

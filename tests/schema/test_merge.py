@@ -83,6 +83,12 @@ def test_a_column_that_a_node_lacks_is_a_conflict_unless_it_is_ignored():
     assert merge({"north": ignored, "south": other}).conflicts == ()
 
 
+def test_a_category_of_which_no_level_is_shown_is_no_number():
+    rare = Column(name="a", kind="category", other=True)
+    (said,) = united(number(), rare)[1]
+    assert "is a number in n0, but a category in n1" in said
+
+
 def of(target):
     return Schema(columns=(number(),), target=target)
 

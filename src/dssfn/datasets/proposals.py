@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -11,12 +12,32 @@ from dssfn._typing import Label
 from dssfn.datasets.column_survey import survey_columns
 from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.errors import DataError
+from dssfn.hints import listing
 from dssfn.schema import Schema, Target
-from dssfn.schema.proposal import Seen, propose
+from dssfn.schema.proposal import Seen, gaps, propose
 from dssfn.schema.values import is_number as is_number_text
 from dssfn.schema.values import level_order
 
 MOST_CLASSES_PROPOSED = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedSchema:
+    """What a table seems to hold.
+
+    Parameters
+    ----------
+    schema : Schema
+        Its columns and its target.
+    remarks : dict
+        What was seen of every column, for people.
+    dialect : str
+        How the table is written.
+    """
+
+    schema: Schema
+    remarks: dict[str, tuple[str, ...]]
+    dialect: str
 
 
 def propose_schema(
@@ -26,7 +47,7 @@ def propose_schema(
     *,
     is_number: bool = False,
     options: ReadOptions = ALL,
-) -> tuple[Schema, dict[str, tuple[str, ...]]]:
+) -> ProposedSchema:
     """Return the schema that a table seems to have, and what was seen of its columns.
 
     Parameters
@@ -43,14 +64,19 @@ def propose_schema(
         How the table is written, and which columns beside the target it is about.
     """
     path = Path(path)
-    seen = {one.name: one for one in survey_columns(path, target, options=options)}
+    survey = survey_columns(path, target, options=options)
+    seen = {one.name: one for one in survey.columns}
     proposals = {name: propose(one) for name, one in seen.items() if name != target}
     columns = tuple(one.column for one in proposals.values())
     remarks = {name: one.remarks for name, one in proposals.items()}
     if target is None:
-        return Schema(columns=columns), remarks
+        return ProposedSchema(Schema(columns=columns), remarks, survey.dialect)
     made = _target(path, seen[target], groups, is_number=is_number)
-    return Schema(columns=columns, target=made), remarks
+    remarks[target] = gaps(seen[target])
+    if seen[target].n_missing:
+        remarks[target] += ("fill in the rows without a target, or remove them",)
+    schema = Schema(columns=columns, target=made)
+    return ProposedSchema(schema, remarks, survey.dialect)
 
 
 def _target(
@@ -69,6 +95,12 @@ def _target(
             f"`{path.name}`: the target `{seen.name}` has too many values to be "
             "classes. Say --number if they are numbers to be predicted, or group them "
             "by --group."
+        )
+    if len(seen.counts) < 2:
+        raise DataError(
+            f"`{path.name}`: the target `{seen.name}` must have at least two classes, "
+            f"but here it has {listing(list(seen.counts)) or 'none'}. Name all classes "
+            "by --group, also those of others, as in --group no=no --group yes=yes."
         )
     texts = sorted(seen.counts, key=level_order)
     classes: tuple[Any, ...] = tuple(texts)

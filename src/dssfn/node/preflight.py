@@ -18,6 +18,7 @@ from dssfn._atomic import make_writable
 from dssfn.config import Plan, bytes_of
 from dssfn.datasets import FileSamples
 from dssfn.datasets.dialect import USUAL
+from dssfn.datasets.files import check_formats
 from dssfn.errors import DataError, InputError, ProtocolError, TransportError
 from dssfn.federation import Federation, split_address
 from dssfn.node.checkpoint import CHECKPOINT_FILE, Checkpoints
@@ -53,6 +54,9 @@ def identity_of(spec: NodeSpec) -> Identity:
 
 def samples_of(spec: NodeSpec, plan: Plan) -> FileSamples:
     """Return the node's data, which must have the plan's features and classes."""
+    files = [path for path in (spec.data, spec.test) if path is not None]
+    with in_words_of_the_node(spec.read):
+        check_formats(spec.read, files)
     return _open(spec, spec.data, plan)
 
 

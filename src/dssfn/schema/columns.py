@@ -77,7 +77,7 @@ class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         elif self.levels or self.same or self.other:
             raise PlanError(
                 f"Column `{self.name}`: `levels`, `same` and `other` are for a "
-                f"category, got them for a {self.kind}."
+                f"category, got them for the kind {self.kind}. Remove them."
             )
 
     def _check_levels(self) -> None:
@@ -295,8 +295,13 @@ class Schema(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return next(column for column in self.columns if column.name == name)
 
     def with_target(self, target: Target | None) -> Schema:
-        """Return the same columns with another target."""
-        return msgspec.structs.replace(self, target=target)
+        """Return the same columns with another target, which may have been ignored."""
+        columns = self.columns
+        if target is not None:
+            columns = tuple(
+                one for one in columns if one.is_feature or one.name != target.column
+            )
+        return msgspec.structs.replace(self, columns=columns, target=target)
 
     def settings(self) -> dict[str, Any]:
         """Return what a plan has of a schema."""

@@ -52,7 +52,7 @@ def merge(schemas: Mapping[str, Schema]) -> Merged:
             where = _having(schemas, name)
             conflicts.append(
                 f"Column `{name}` is the target elsewhere, but a feature in "
-                f"{', '.join(where)}."
+                f"{', '.join(where)}. Make it the target of all, or remove it there."
             )
             continue
         columns.append(_column(name, schemas, conflicts))
@@ -73,8 +73,9 @@ def _column(name: str, schemas: Mapping[str, Schema], conflicts: list[str]) -> C
     used = {who: one for who, one in there.items() if one.is_feature}
     if lacking and used:
         conflicts.append(
-            f"Column `{name}` is not in {', '.join(lacking)}. Ignore it in the others, "
-            "or let it be missing there: add it with its kind and `missing = true`."
+            f"Column `{name}` is not in {', '.join(lacking)}. Ignore it in the others; "
+            "or add it there with its kind and `missing = true`, and to the table "
+            "with empty fields."
         )
     if not used:
         return next(iter(there.values()))
@@ -115,7 +116,7 @@ def _common_kind(name: str, used: Mapping[str, Column], conflicts: list[str]) ->
 
 
 def _are_few_numbers(column: Column) -> bool:
-    return len(column.levels) <= FEW_LEVELS and all(
+    return 0 < len(column.levels) <= FEW_LEVELS and all(
         is_number(text) for text in column.level_texts
     )
 
