@@ -45,6 +45,35 @@ def test_a_schema_is_proposed_and_says_why(table):
         assert marker not in result.stdout
 
 
+def test_classes_that_few_rows_have_are_named_before_anybody_sends_them(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = [*("1.5,well\n2.5,ill\n" * 6).splitlines(), "3.5,odd", "1.25,strange"]
+    path.write_text("\n".join(["x,outcome", *rows]) + "\n")
+    shown = dssfn("schema", path, "--target", "outcome").stdout
+    assert "# 2 classes are in fewer than 5 rows: if nobody else may know" in shown
+    path.write_text("\n".join(["x,outcome", *rows[:-1]]) + "\n")
+    assert "# 1 class is in" in dssfn("schema", path, "--target", "outcome").stdout
+    path.write_text("\n".join(["x,outcome", *rows[:-2]]) + "\n")
+    assert "fewer" not in dssfn("schema", path, "--target", "outcome").stdout
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ([f"{k}.25" for k in range(30)], "numbers with fractions"),
+        ([2.5, 3.5] * 15, "numbers with fractions"),
+        (range(30), "another value in every row"),
+        ([k % 500 for k in range(1000)], "too many values"),
+        ([f"patient {k}" for k in range(30)], "another value in every row"),
+    ],
+)
+def test_values_of_single_rows_are_no_classes(tmp_path, values, why):
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n" + "".join(f"{k % 7},{y}\n" for k, y in enumerate(values)))
+    said = wrong("schema", path, "--target", "y")
+    assert f"the target `y` must hold classes, but has {why}. Say --number" in said
+
+
 def test_classes_may_be_groups_of_values(table, tmp_path):
     out = tmp_path / "schema.toml"
     groups = ("--group", "well=0", "--group", "ill=1,2,3")
@@ -74,7 +103,8 @@ def test_mistakes_are_explained(table, tmp_path):
     )
     assert "`--target` must name" in wrong("schema", table, "--number")
     assert "end in .toml" in wrong("schema", table, "--out", tmp_path / "s.txt")
-    assert "too many values" in wrong("schema", big(tmp_path), "--target", "a")
+    many = wrong("schema", big(tmp_path), "--target", "a")
+    assert "must hold classes, but has another value in every row" in many
 
 
 def big(folder):
@@ -204,7 +234,7 @@ def test_what_a_schema_does_not_go_with_is_refused(table, tmp_path):
     said = wrong("simulate", "--data", "iris", "--schema", schema)
     assert "`--schema` must be left out: `iris` is a named set" in said
     said = wrong("simulate", "--data", table, "--schema", number)
-    assert "`--schema` must have a target that is a class, got the number `age`" in said
+    assert "line 2, column `age`: the target is missing" in said  # numbers are allowed
 
 
 def test_a_table_is_looked_at_as_the_options_say(tmp_path):
