@@ -389,6 +389,13 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return len(self.classes) or len(self.targets)
 
     @property
+    def data_names(self) -> tuple[str, ...] | None:
+        """The names of features and then outputs; None if features have no names."""
+        if self.feature_names is None:
+            return None
+        return (*self.feature_names, *(self.targets or map(str, self.classes)))
+
+    @property
     def is_regression(self) -> bool:
         """Whether the targets are numbers instead of classes."""
         return bool(self.targets)
