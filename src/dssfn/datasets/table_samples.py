@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 from numpy.typing import NDArray
 
 from dssfn.datasets.column_samples import ColumnFile, surveyed_rows
-from dssfn.datasets.columns import feature_columns, target_column
+from dssfn.datasets.columns import feature_columns, offered_columns, target_column
+from dssfn.datasets.read_options import ReadOptions
 from dssfn.datasets.sample_file import Block
 from dssfn.errors import DataError
 from dssfn.schema import Encoding, Schema
@@ -40,9 +41,9 @@ class TableSamples:
         is_labelled: bool,
         id: str | None = None,
     ) -> None:
-        names = [column.name for column in schema.used]
-        wanted = names if id is None else [*names, id]
+        wanted = [column.name for column in schema.used]
         feature_columns(file.path.name, file.names, None, wanted)
+        offered_columns(file.path.name, file.names, ReadOptions(id=id), None)
         self.path, self.dialect, self._id = file.path, file.dialect, id
         self._file, self._schema = file, schema
         self._encoding = Encoding(schema)
