@@ -360,6 +360,20 @@ def test_mistakes_are_told_before_the_others_wait(three, tmp_path):
     assert not (node / "out" / "node.log").exists()
 
 
+def test_a_wrong_setting_of_the_node_s_file_is_named_once(three):
+    folder, _ = three
+    node = folder / "north" / "node.toml"
+    text = node.read_text()
+    for line, words in (
+        ('drop = ["age"]', "`columns` and `drop` must be left out"),
+        ('id = "nobody"', "has no column `nobody`, which `id` names"),
+    ):
+        node.write_text(f"{text}\n[read]\n{line}\n")
+        error = wrong("federation", "statistics", node)
+        assert words in error
+        assert error.count("belongs to [read] in node.toml") == 1
+
+
 def test_text_without_a_schema_is_refused_with_the_way_out(tmp_path):
     init(tmp_path / "fed", "--classes", "yes,no", "--features", "age,sex", "--target",
          "outcome", nodes="a,b")  # fmt: skip
