@@ -30,23 +30,27 @@ def local(folder, names, *args):
     return folder
 
 
-def run_all(folder, names, command, *options, program=("dssfn",)):
-    """Run a command at all nodes at once; their outputs by name. All must end well.
+def start(folder, name, command, *options, program=("dssfn",)):
+    """Start a command at one node.
 
     `{name}` in the program or an option is the node's name.
     """
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    env = {**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"}
-    running = {}
-    for name in names:
-        words = [*program, *command.split(), folder / name, *options]
-        running[name] = subprocess.Popen(
-            [sys.executable, "-m", *(str(one).format(name=name) for one in words)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=env,
-        )
+    words = [*program, *command.split(), folder / name, *options]
+    return subprocess.Popen(
+        [sys.executable, "-m", *(str(one).format(name=name) for one in words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"},
+    )
+
+
+def run_all(folder, names, command, *options, **settings):
+    """Run a command at all nodes at once; their outputs by name. All must end well."""
+    running = {
+        name: start(folder, name, command, *options, **settings) for name in names
+    }
     try:
         ended = {name: one.communicate(timeout=600) for name, one in running.items()}
     finally:
