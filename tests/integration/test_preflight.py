@@ -205,22 +205,25 @@ kind = "number"
 """
 
 
-@pytest.mark.parametrize(
-    ("n", "words"), [(0, None), (1, "1 row has"), (4, "4 rows have"), (5, None)]
-)
-def test_a_column_with_few_numbers_is_told_of(tmp_path, write, n, words):
+@pytest.mark.parametrize(("n", "least"), [(0, 5), (1, 5), (4, 5), (5, 5), (1, 1)])
+def test_a_node_with_few_numbers_in_a_column_takes_no_part(tmp_path, write, n, least):
     fed = tmp_path / "fed"
     init(fed, "--schema", write("schema.toml", SCHEMA), nodes="a,b")
+    change_plan(fed, min_cell=least)
     rows = ["age,bmi,sex,outcome", *(f"{k + 20},{k}.5,f,yes" for k in range(n))]
     rows += ["40,,m,no"] * 30
     code, found = check(fed / "a", "\n".join(rows) + "\n")
-    assert code == 0
-    if words is None:
-        assert "few numbers" not in found
+    if n in (0, *range(least, 9)):
+        assert code == 0, found
         return
-    is_good, text = found["few numbers"]
-    assert is_good is None
-    assert text.startswith(f"column `bmi`: {words} a number here; with so few")
+    assert code == 2
+    is_good, text = found["min_cell"]
+    assert not is_good
+    wanted = f"`data.csv`, column `bmi`: at least {least} rows must have a number, or"
+    assert text.startswith(wanted)
+    assert f"got {n}. What a node sends" in text
+    for command in ("node run", "federation statistics"):
+        assert text in wrong(*command.split(), fed / "a")
 
 
 @pytest.mark.parametrize("min_rows", [20, 7])

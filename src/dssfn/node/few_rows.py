@@ -25,12 +25,28 @@ def check_rows(spec: NodeSpec, federation: Federation, n_rows: int) -> None:
         )
 
 
-def warnings_about(
-    n_samples: int, held: Iterable[tuple[str, int]], least: int
-) -> Iterator[str]:
-    """Yield all warnings about a node's rows; `held` and `least` as in few_numbers."""
-    yield from few_samples(n_samples)
-    yield from few_numbers(held, least)
+def check_numbers(
+    spec: NodeSpec, federation: Federation, held: Iterable[tuple[str, int]]
+) -> None:
+    """Refuse a node that has so few numbers in a column that its sums would show them.
+
+    Parameters
+    ----------
+    spec, federation : NodeSpec, Federation
+        The node, and its plan.
+    held : iterable of (str, int)
+        The columns of numbers, and how many rows of this node have one.
+    """
+    least = federation.min_cell
+    for name, n in held:
+        if 0 < n < least:
+            raise DataError(
+                f"`{Path(spec.data).name}`, column `{name}`: at least {least} rows "
+                "must have a number, or none, as `min_cell` of the plan says, got "
+                f"{n}. What a node sends are sums over its rows: those over so few "
+                "numbers show them. Leave the fields empty here, or agree with all "
+                "nodes to ignore the column in the schema, or on a smaller `min_cell`."
+            )
 
 
 def few_samples(n_samples: int) -> Iterator[str]:
@@ -42,31 +58,6 @@ def few_samples(n_samples: int) -> Iterator[str]:
             f"{n_samples} samples: with so few, what this node sends may reveal them. "
             "Take part with more samples."
         )
-
-
-def few_numbers(held: Iterable[tuple[str, int]], least: int) -> Iterator[str]:
-    """Yield a warning about every column that few rows have a number in.
-
-    Parameters
-    ----------
-    held : iterable of (str, int)
-        The columns of numbers, and how many rows of this node have one.
-    least : int
-        How many are enough.
-
-    Examples
-    --------
-    >>> [one.partition(":")[0] for one in few_numbers([("age", 90), ("bmi", 1)], 5)]
-    ['column `bmi`']
-    """
-    for name, n in held:
-        if 0 < n < least:
-            rows, them = ("1 row has", "it") if n == 1 else (f"{n} rows have", "them")
-            yield (
-                f"column `{name}`: {rows} a number here; with so few, what this node "
-                f"sends may reveal {them}. Leave {them} empty, or ignore the column in "
-                "the schema."
-            )
 
 
 def numbers_held(plan: Plan, counts: Iterable[int]) -> Iterator[tuple[str, int]]:

@@ -18,7 +18,7 @@ from dssfn.cores import n_cores
 from dssfn.modelfile import save_network
 from dssfn.node.connect import connect, training_terms
 from dssfn.node.farewell import farewell
-from dssfn.node.few_rows import check_rows, numbers_held, warnings_about
+from dssfn.node.few_rows import check_numbers, check_rows, few_samples, numbers_held
 from dssfn.node.own_scores import OwnSamples
 from dssfn.node.preflight import (
     checkpoints_of,
@@ -75,6 +75,7 @@ def launch(
         check_rows(spec, federation, samples.n_samples)
         # A bad value is found before the others wait.
         held = look_at(samples, plan)
+        check_numbers(spec, federation, numbers_held(plan, held.values.tolist()))
         if test is not None:
             look_at(test, plan)
     out = prepare_place(spec, plan)
@@ -83,9 +84,7 @@ def launch(
     if fresh:
         checkpoints.forget()
     checkpoints.check()
-    numbers = numbers_held(plan, held.values.tolist())
-    warnings = warnings_about(samples.n_samples, numbers, federation.min_cell)
-    with session(spec, federation, out, warnings):
+    with session(spec, federation, out, few_samples(samples.n_samples)):
         own = OwnSamples(
             node=federation.index(spec.name),
             training=samples,

@@ -12,7 +12,7 @@ import msgspec
 from dssfn.federation import STATISTICS
 from dssfn.node.connect import connect, statistics_terms
 from dssfn.node.farewell import farewell
-from dssfn.node.few_rows import check_rows, warnings_about
+from dssfn.node.few_rows import check_numbers, check_rows, few_samples
 from dssfn.node.preflight import identity_of, prepare_place, samples_of
 from dssfn.node.read_settings import in_words_of_the_node
 from dssfn.node.runtime import settled
@@ -60,10 +60,9 @@ def launch_statistics(
         with in_words_of_the_node():
             own = own_totals(samples, questions)
     here = figures(shown(own, questions, ALL_SHOWN), questions, ALL_SHOWN)
-    held = _numbers_held(here)
-    warnings = warnings_about(samples.n_samples, held, federation.min_cell)
+    check_numbers(spec, federation, _numbers_held(here))
     folder = prepare_place(spec, plan)
-    with session(spec, federation, folder, warnings):
+    with session(spec, federation, folder, few_samples(samples.n_samples)):
         terms = statistics_terms(federation, questions)
         transport = connect(spec, federation, terms, identity)
         with farewell(transport, lambda: f"to start again: {STATISTICS} {node}"):

@@ -22,7 +22,7 @@ from dssfn.errors import DataError, InputError, ProtocolError, TransportError
 from dssfn.federation import Federation, split_address
 from dssfn.node.checkpoint import CHECKPOINT_FILE, Checkpoints
 from dssfn.node.connect import largest_letter, neighbours_of
-from dssfn.node.few_rows import check_rows, few_numbers, few_samples, numbers_held
+from dssfn.node.few_rows import check_numbers, check_rows, few_samples, numbers_held
 from dssfn.node.identity import Identity, read_identity
 from dssfn.node.read_settings import in_words_of_the_node, shown_settings
 from dssfn.node.runtime import settled
@@ -150,13 +150,14 @@ def _examine_data(
         yield Finding("classes", True, _shown_counts(plan, held.classes))
     for warning in few_samples(samples.n_samples):
         yield Finding("few samples", None, warning)
-    numbers = numbers_held(plan, held.values.tolist())
-    for warning in few_numbers(numbers, federation.min_cell):
-        yield Finding("few numbers", None, warning)
     try:
         check_rows(spec, federation, samples.n_samples)
     except DataError as exc:
         yield Finding("min_rows", False, str(exc))
+    try:
+        check_numbers(spec, federation, numbers_held(plan, held.values.tolist()))
+    except DataError as exc:
+        yield Finding("min_cell", False, str(exc))
     return samples
 
 
