@@ -234,7 +234,7 @@ def test_a_schema_says_what_a_file_holds(write):
     number = schema.with_target(Target(column="kind", kind="number"))
     for more, message in (
         ({"schema": schema, "target": "size"}, "`target` must be that of the schema"),
-        ({"schema": number}, "`schema` must have a target that is a class"),
+        ({"schema": number}, "line 2, column `kind`: the schema says that it is a num"),
         ({"schema": schema, "options": ReadOptions(drop=["size"])}, "`drop` must be"),
     ):
         with pytest.raises(InputError, match=message):
