@@ -45,6 +45,16 @@ def test_a_schema_is_proposed_and_says_why(table):
         assert marker not in result.stdout
 
 
+def test_tables_are_numbered_in_what_is_said_of_them(table, tmp_path):
+    other = tmp_path / "secret-ward.csv"
+    other.write_bytes(table.read_bytes())
+    shown = dssfn("schema", table, other, "--target", "outcome").stdout
+    for k in (1, 2):
+        assert f"# table {k}: 12 % are missing" in shown
+    assert "secret-ward" not in shown
+    assert "north.csv" not in shown
+
+
 def test_classes_that_few_rows_have_are_named_before_anybody_sends_them(tmp_path):
     path = tmp_path / "t.csv"
     rows = [*("1.5,well\n2.5,ill\n" * 6).splitlines(), "3.5,odd", "1.25,strange"]
