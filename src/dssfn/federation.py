@@ -70,7 +70,8 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         A node with fewer training rows takes no part: what it would send is computed
         from them, and the fewer they are, the more it shows of each.
     min_cell : int
-        Statistics show no count of fewer rows.
+        Statistics show no count of fewer rows, and a node with numbers in fewer rows of
+        a column takes no part: sums over them would show them.
     publish_sites : bool
         Whether statistics show the figures of every node, beside those of all together.
     """

@@ -45,6 +45,45 @@ def test_a_schema_is_proposed_and_says_why(table):
         assert marker not in result.stdout
 
 
+def test_tables_are_numbered_in_what_is_said_of_them(table, tmp_path):
+    other = tmp_path / "secret-ward.csv"
+    other.write_bytes(table.read_bytes())
+    shown = dssfn("schema", table, other, "--target", "outcome").stdout
+    for k in (1, 2):
+        assert f"# table {k}: 12 % are missing" in shown
+    assert "secret-ward" not in shown
+    assert "north.csv" not in shown
+
+
+def test_classes_that_few_rows_have_are_named_before_anybody_sends_them(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = [*("1.5,well\n2.5,ill\n" * 6).splitlines(), "3.5,odd", "1.25,strange"]
+    path.write_text("\n".join(["x,outcome", *rows]) + "\n")
+    shown = dssfn("schema", path, "--target", "outcome").stdout
+    assert "# 2 classes are in fewer than 5 rows: if nobody else may know" in shown
+    path.write_text("\n".join(["x,outcome", *rows[:-1]]) + "\n")
+    assert "# 1 class is in" in dssfn("schema", path, "--target", "outcome").stdout
+    path.write_text("\n".join(["x,outcome", *rows[:-2]]) + "\n")
+    assert "fewer" not in dssfn("schema", path, "--target", "outcome").stdout
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ([f"{k}.25" for k in range(30)], "numbers with fractions"),
+        ([2.5, 3.5] * 15, "numbers with fractions"),
+        (range(30), "another value in every row"),
+        ([k % 500 for k in range(1000)], "too many values"),
+        ([f"patient {k}" for k in range(30)], "another value in every row"),
+    ],
+)
+def test_values_of_single_rows_are_no_classes(tmp_path, values, why):
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n" + "".join(f"{k % 7},{y}\n" for k, y in enumerate(values)))
+    said = wrong("schema", path, "--target", "y")
+    assert f"the target `y` must hold classes, but has {why}. Say --number" in said
+
+
 def test_classes_may_be_groups_of_values(table, tmp_path):
     out = tmp_path / "schema.toml"
     groups = ("--group", "well=0", "--group", "ill=1,2,3")
@@ -74,7 +113,8 @@ def test_mistakes_are_explained(table, tmp_path):
     )
     assert "`--target` must name" in wrong("schema", table, "--number")
     assert "end in .toml" in wrong("schema", table, "--out", tmp_path / "s.txt")
-    assert "too many values" in wrong("schema", big(tmp_path), "--target", "a")
+    many = wrong("schema", big(tmp_path), "--target", "a")
+    assert "must hold classes, but has another value in every row" in many
     said = wrong("schema", big(tmp_path), "--target", "b")
     assert "at least two classes, but here it has `1`. Name all classes by --group" in (
         said

@@ -105,7 +105,8 @@ def united_schema(
         found[called], said = proposed.schema, proposed.remarks
         say_dialect(path.name, proposed.dialect)
         for name, lines in said.items():
-            begins = f"{path.name}: " if len(files) > 1 else ""
+            # By its number: the text is sent to others, who need no names of files.
+            begins = f"table {tables.index(path) + 1}: " if len(files) > 1 else ""
             remarks.setdefault(name, []).extend(begins + line for line in lines)
     merged = merge(found)
     _refuse_conflicts(merged)

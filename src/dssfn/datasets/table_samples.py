@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from dssfn.datasets.column_samples import ColumnFile, surveyed_rows
 from dssfn.datasets.columns import (
     check_schema_columns,
-    feature_columns,
+    offered_columns,
     target_column,
 )
+from dssfn.datasets.read_options import ReadOptions
 from dssfn.datasets.sample_file import Block
 from dssfn.errors import DataError
 from dssfn.schema import Encoding, Schema
@@ -45,13 +46,12 @@ class TableSamples:
         id: str | None = None,
     ) -> None:
         check_schema_columns(file.path.name, file.names, schema)
-        if id is not None:
-            feature_columns(file.path.name, file.names, None, [id])
-            if any(column.name == id for column in schema.used):
-                raise DataError(
-                    f"`{file.path.name}`: `id` must name a column that is no feature, "
-                    f"got `{id}`. Name another, or ignore it in the schema."
-                )
+        offered_columns(file.path.name, file.names, ReadOptions(id=id), None)
+        if any(column.name == id for column in schema.used):
+            raise DataError(
+                f"`{file.path.name}`: `id` must name a column that is no feature, "
+                f"got `{id}`. Name another, or ignore it in the schema."
+            )
         self.path, self.dialect, self._id = file.path, file.dialect, id
         self._file, self._schema = file, schema
         self._encoding = Encoding(schema)

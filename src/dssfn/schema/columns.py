@@ -7,7 +7,7 @@ written down beforehand, alike for all nodes, because a node may lack some of th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -91,11 +91,8 @@ class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
                 f"Column `{self.name}`: `levels` must be at most {MOST_LEVELS}, got "
                 f"{len(texts)}. Group them, or ignore the column."
             )
-        twice = [text for text, count in Counter(texts).items() if count > 1]
-        if twice:
-            raise PlanError(
-                f"Column `{self.name}`: `levels` must differ, got {twice[0]!r} twice."
-            )
+        _check_differ(f"Column `{self.name}`: `levels`", self.levels)
+        _check_differ(f"Column `{self.name}`: what is the `same`", self.same)
         for written, level in self.same.items():
             if level_text(level) not in texts:
                 raise PlanError(
@@ -149,6 +146,13 @@ class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return found | same
 
 
+def _check_differ(what: str, labels: Iterable[Label]) -> None:
+    """Refuse labels that are one in files, such as 1 and "1.0"."""
+    for text, count in Counter(map(level_text, labels)).items():
+        if count > 1:
+            raise PlanError(f"{what} must differ, got {text!r} twice.")
+
+
 class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The column that is to be predicted.
 
@@ -198,6 +202,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             )
         if self.groups:
             self._check_groups()
+        else:
+            _check_differ(f"Target `{self.column}`: `classes`", self.classes)
 
     def _check_groups(self) -> None:
         if set(self.groups) != set(self.classes):

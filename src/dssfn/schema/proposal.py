@@ -1,8 +1,8 @@
 """What a column seems to be, from what was seen of it in one file.
 
 Nothing here is decided for anybody: a proposal is a text that people read and change.
-It holds no value of the file but levels of categories and classes, and of these only
-those that enough rows have.
+It holds no value of the file but levels of categories and classes, and of the levels
+only those that enough rows have.
 """
 
 from __future__ import annotations
