@@ -5,9 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dssfn.config import Plan
 from dssfn.errors import DataError
 from dssfn.lockstep import Workers, drive
 from dssfn.scaling import agree_exact_scaling, agree_scaling
+from dssfn.shard import Shard, one_hot
+from dssfn.simulator import simulate
+from dssfn.topology import build_topology
 from tests.support.strategies import seeds
 
 
@@ -191,6 +195,24 @@ def test_exact_moments_refuse_what_they_cannot_add_up():
         agreed_exactly([(np.array([[1.0, 2.0], [3.0, -(2.0**127)]]), None)])
     with pytest.raises(DataError, match="sample_weight"):
         agreed_exactly([(np.ones((1, 2)), np.zeros(2))])
+
+
+@pytest.mark.parametrize("targets", [(), ("cost",)])
+@pytest.mark.parametrize("size", [{}, {"n_layers": 1, "width": 4}])
+def test_a_training_names_the_column_that_it_cannot_add_up(size, targets):
+    rng = np.random.default_rng(0)
+    classes = () if targets else ("a", "b")
+    names = ("age", "income")
+    plan = Plan(
+        n_features=2, feature_names=names, classes=classes, targets=targets, **size
+    )
+    for column in (*names, *targets):
+        X, T = rng.normal(size=(2, 40)), rng.normal(size=(1, 40))
+        if not targets:
+            T = one_hot(np.arange(40) % 2, 2)
+        (T[0] if column == "cost" else X[names.index(column)])[3] = 1e300
+        with pytest.raises(DataError, match=f'^Column `{column}`: .* `units = "dense"'):
+            simulate([Shard(X, T)], plan, build_topology("complete", 1))
 
 
 @pytest.mark.parametrize("scale", [1e-36, 1e-50, 1e-150, 1e-300])

@@ -25,6 +25,7 @@ NO_SETTING = "(no such setting)"
 TRAINING, STATISTICS = "dssfn node run", "dssfn federation statistics"
 """The commands for which nodes meet."""
 
+FEWEST_HIDDEN = 3  # nodes, for masks to hide their sums from each other
 MOST_NODES = 2000  # gossip takes a matrix of all nodes by all nodes
 
 
@@ -75,7 +76,8 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         A node with fewer training rows takes no part: what it would send is computed
         from them, and the fewer they are, the more it shows of each.
     min_cell : int
-        Statistics show no count of fewer rows.
+        Statistics show no count of fewer rows, and a node with numbers in fewer rows of
+        a column takes no part: sums over them would show them.
     publish_sites : bool
         Whether statistics show the figures of every node, beside those of all together.
     """
@@ -126,6 +128,14 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def names(self) -> list[str]:
         """The names of all nodes, in the plan's order."""
         return [member.name for member in self.nodes]
+
+    @property
+    def hides_nodes(self) -> bool:
+        """Whether nobody learns the sums of a single node.
+
+        Of two nodes each can take its own from the total, which leaves the other's.
+        """
+        return self.secure and len(self.nodes) >= FEWEST_HIDDEN
 
     def topology(self) -> Topology:
         """Return the graph with its mixing matrix."""

@@ -143,7 +143,9 @@ def _agree(
     gaps = plan.has_gaps
     program = agree_scaling(rows, features.weight, has_gaps=gaps)
     if plan.is_exact:
-        program = agree_exact_scaling(rows, n, n_threads, has_gaps=gaps)
+        start = 0 if of_inputs else plan.n_features
+        names = plan.data_names and plan.data_names[start:]
+        program = agree_exact_scaling(rows, n, n_threads, has_gaps=gaps, names=names)
     moments, _, n_averagings = yield from run_about(INPUTS, program)
     P = plan.n_features if of_inputs else 0
     if of_inputs:

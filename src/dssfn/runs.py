@@ -236,7 +236,7 @@ def from_files(
 ) -> Run:
     """Return a run on one file per node."""
     return Run(
-        name=f"{graph.n_nodes} files",
+        name="1 file" if graph.n_nodes == 1 else f"{graph.n_nodes} files",
         shards=files.shards,
         test=files.test,
         plan=make_plan(files, **settings),

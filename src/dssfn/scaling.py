@@ -97,6 +97,20 @@ def agree_scaling(
     return found._replace(shift=shift, scale=scale)
 
 
+class _Place(NamedTuple):
+    """How a message names a feature, and what else helps if it is one of a training."""
+
+    names: Sequence[str] | None
+    of_training: bool
+
+    def of(self, is_wrong: NDArray[np.bool_]) -> tuple[str, str]:
+        """Return the first feature that is wrong, and the other way out."""
+        feature = int(np.flatnonzero(is_wrong)[0])
+        column = feature + 1 if self.names is None else f"`{self.names[feature]}`"
+        other_way = ', or use `units = "dense"`' if self.of_training else ""
+        return f"Column {column}", other_way
+
+
 def agree_exact_scaling(
     rows: Callable[[], Iterable[Weighted]],
     n: int,
@@ -104,6 +118,7 @@ def agree_exact_scaling(
     *,
     has_gaps: bool = False,
     names: Sequence[str] | None = None,
+    of_training: bool = True,
 ) -> Program[Moments]:
     """Agree on mean and standard deviation of n features, exactly.
 
@@ -118,12 +133,15 @@ def agree_exact_scaling(
     has_gaps : bool
         Whether numbers may be missing, as NaN.
     names : sequence of str, optional
-        What the features are called, if they are not those of a training.
+        What the features are called in messages; by default they are numbered.
+    of_training : bool
+        Whether they are those of a training, which may do without exact sums.
     """
+    place = _Place(names, of_training)
 
     def first(X: Array, weights: Array | None) -> Integers:
         values, there = _without_gaps(X) if has_gaps else (X, X[:0])
-        _check(values, names)
+        _check(values, place)
         tally = ExactTally(1 + len(values) + len(there))
         tally.add(np.vstack([np.ones(X.shape[1]), values, there]), weights)
         return tally.numbers()
@@ -151,7 +169,7 @@ def agree_exact_scaling(
     reply = yield Message.of(_total(second, rows(), n_threads))
     rest, squares = (half / counted for half in _halves(ExactTally.read(reply[:-n])))
     found = _moments_of(float(weight), rough, rest, squares)
-    _check_deviations(found, squares, reply[-n:], names)
+    _check_deviations(found, squares, reply[-n:], place)
     return found
 
 
@@ -182,26 +200,18 @@ def _total(
 
 
 def _check_deviations(
-    found: Moments, squares: Array, apart: Integers, names: Sequence[str] | None
+    found: Moments, squares: Array, apart: Integers, place: _Place
 ) -> None:
     """Refuse features that vary by so little that no digit of their squares is left."""
     is_lost = (apart > 0) & (squares < SMALLEST**2)
     is_lost &= SUMMATION_ERROR * np.abs(found.shift) < SMALLEST
     if is_lost.any():
-        column, other_way = _place(is_lost, names)
+        column, other_way = place.of(is_lost)
         raise DataError(
             f"{column}: numbers must vary by more than 2^-118, about 3e-36, so that "
             "sums of their squares are exact, or not at all; these vary by less. Give "
             f"the column in another unit{other_way}."
         )
-
-
-def _place(is_wrong: NDArray[np.bool_], names: Sequence[str] | None) -> tuple[str, str]:
-    """Return the first feature that is wrong, and what else helps in a training."""
-    feature = int(np.flatnonzero(is_wrong)[0])
-    if names is not None:
-        return f"Column `{names[feature]}`", ""
-    return f"Column {feature + 1}", ', or use `units = "dense"`'
 
 
 def agree_usual_weight(chunks: Iterable[Rows]) -> Program[int | None]:
@@ -230,11 +240,16 @@ def agree_usual_weight(chunks: Iterable[Rows]) -> Program[int | None]:
     return math.frexp(squares / total)[1] - 1
 
 
-def _check(X: Array, names: Sequence[str] | None) -> None:
+def check_summable(X: Array, names: Sequence[str] | None) -> None:
+    """Refuse features (P, c) that a training cannot add up exactly; NaN is a gap."""
+    _check(X, _Place(names, of_training=True))
+
+
+def _check(X: Array, place: _Place) -> None:
     """Refuse numbers whose squares cannot be added up exactly."""
-    fits = np.abs(X) < LARGEST
+    fits = ~(np.abs(X) >= LARGEST)
     if not fits.all():
-        column, other_way = _place(np.any(~fits, axis=1), names)
+        column, other_way = place.of(np.any(~fits, axis=1))
         raise DataError(
             f"{column}: numbers must be below 2^127, about 1.7e38, so that their sums "
             "are exact; some are larger. Correct them, or give the column in another "

@@ -103,7 +103,25 @@ def convert_toml(
     try:
         return msgspec.convert(content, kind)
     except msgspec.ValidationError as exc:
-        raise PlanError(f"`{path}`: {exc}{_near_setting(str(exc), kinds)}") from exc
+        said = _with_name(str(exc), content)
+        raise PlanError(f"`{path}`: {said}{_near_setting(said, kinds)}") from exc
+
+
+def _with_name(said: str, content: dict[str, Any]) -> str:
+    """Return what msgspec says, with the name of the table in a list that it is about.
+
+    >>> _with_name("No - at `$.columns[0].unit`", {"columns": [{"name": "age"}]})
+    'No - at `$.columns[0].unit`, of `age`'
+    """
+    found = re.search(r" - at `\$\.([\w.]+)\[(\d+)\]\S*`$", said)
+    if found is None:
+        return said
+    table: Any = content
+    for key in found[1].split("."):
+        table = table[key]
+    named = table[int(found[2])]
+    name = named.get("name") if isinstance(named, dict) else None
+    return f"{said}, of `{name}`" if name else said
 
 
 def _near_setting(said: str, kinds: Sequence[type[msgspec.Struct]]) -> str:

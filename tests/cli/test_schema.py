@@ -45,6 +45,45 @@ def test_a_schema_is_proposed_and_says_why(table):
         assert marker not in result.stdout
 
 
+def test_tables_are_numbered_in_what_is_said_of_them(table, tmp_path):
+    other = tmp_path / "secret-ward.csv"
+    other.write_bytes(table.read_bytes())
+    shown = dssfn("schema", table, other, "--target", "outcome").stdout
+    for k in (1, 2):
+        assert f"# table {k}: 12 % are missing" in shown
+    assert "secret-ward" not in shown
+    assert "north.csv" not in shown
+
+
+def test_classes_that_few_rows_have_are_named_before_anybody_sends_them(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = [*("1.5,well\n2.5,ill\n" * 6).splitlines(), "3.5,odd", "1.25,strange"]
+    path.write_text("\n".join(["x,outcome", *rows]) + "\n")
+    shown = dssfn("schema", path, "--target", "outcome").stdout
+    assert "# 2 classes are in fewer than 5 rows: if nobody else may know" in shown
+    path.write_text("\n".join(["x,outcome", *rows[:-1]]) + "\n")
+    assert "# 1 class is in" in dssfn("schema", path, "--target", "outcome").stdout
+    path.write_text("\n".join(["x,outcome", *rows[:-2]]) + "\n")
+    assert "fewer" not in dssfn("schema", path, "--target", "outcome").stdout
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ([f"{k}.25" for k in range(30)], "numbers with fractions"),
+        ([2.5, 3.5] * 15, "numbers with fractions"),
+        (range(30), "another value in every row"),
+        ([k % 500 for k in range(1000)], "too many values"),
+        ([f"patient {k}" for k in range(30)], "another value in every row"),
+    ],
+)
+def test_values_of_single_rows_are_no_classes(tmp_path, values, why):
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n" + "".join(f"{k % 7},{y}\n" for k, y in enumerate(values)))
+    said = wrong("schema", path, "--target", "y")
+    assert f"the target `y` must hold classes, but has {why}. Say --number" in said
+
+
 def test_classes_may_be_groups_of_values(table, tmp_path):
     out = tmp_path / "schema.toml"
     groups = ("--group", "well=0", "--group", "ill=1,2,3")
@@ -74,7 +113,12 @@ def test_mistakes_are_explained(table, tmp_path):
     )
     assert "`--target` must name" in wrong("schema", table, "--number")
     assert "end in .toml" in wrong("schema", table, "--out", tmp_path / "s.txt")
-    assert "too many values" in wrong("schema", big(tmp_path), "--target", "a")
+    many = wrong("schema", big(tmp_path), "--target", "a")
+    assert "must hold classes, but has another value in every row" in many
+    said = wrong("schema", big(tmp_path), "--target", "b")
+    assert "at least two classes, but here it has `1`. Name all classes by --group" in (
+        said
+    )
 
 
 def big(folder):
@@ -163,6 +207,10 @@ def test_tables_give_one_model_however_they_are_divided(table, tmp_path):
     assert json.loads(shown.stdout)["id"][7] == "p7"
     assert "columns" in dssfn("info", model).stdout
     assert dssfn("evaluate", model, table).exit_code == 0
+    said = wrong("evaluate", model, table, "--target", "age")
+    assert "`--target` must not be a column that the model predicts from" in said
+    said = wrong("evaluate", model, table, "--target", "seen")  # ignored until now
+    assert "column `seen`: '2024-03-01' is the value of no class" in said
 
 
 def test_one_table_is_divided_over_nodes_as_its_schema_says(table, tmp_path):
@@ -228,11 +276,29 @@ def test_a_table_is_looked_at_as_the_options_say(tmp_path):
         )
 
 
-def test_options_about_files_need_a_file(table, tmp_path):
+def test_it_is_said_how_a_table_was_read_and_that_targets_are_missing(tmp_path):
+    table = tmp_path / "t.csv"
+    rows = "".join(f"{k},5;{'ab'[k % 2]}\n" for k in range(20))
+    table.write_text(f"size;kind\n{rows}7,5;\n")
+    result = dssfn("schema", table, "--target", "kind")
+    assert result.stderr == "t.csv: semicolons, decimal commas, UTF-8.\n"
+    assert "[target]\n# 5 % are missing\n# fill in the rows without" in result.stdout
+    assert tomllib.loads(result.stdout)["target"]["classes"] == ["a", "b"]
+
+
+def test_options_about_files_need_a_file_of_their_format(table, tmp_path):
     schema = tmp_path / "schema.toml"
     dssfn("schema", table, "--target", "outcome", "--out", schema)
     said = wrong("schema", schema, "--sep", ";")
     assert "`--sep` must come with a table to look at" in said
+    for command in (
+        ("schema", table),
+        ("simulate", "--schema", schema, "--data", table),
+        ("predict", "m.safetensors", table),
+        ("evaluate", "m.safetensors", table),
+    ):
+        said = wrong(*command, "--sheet", "2024")
+        assert "`--sheet` must be left out: it is for .xlsx, got `north.csv`" in said
     fed = ("federation", "init", tmp_path / "fed", "--nodes", "a,b")
     for more in ((), ("--schema", schema)):
         assert "`--id` must come with `--like`" in wrong(*fed, *more, "--id", "id")

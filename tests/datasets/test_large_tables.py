@@ -36,7 +36,7 @@ def write_table(path, n_rows, n_numbers):
 
 
 def schema_of(path, folder):
-    schema, _ = propose_schema(path, "y")
+    schema = propose_schema(path, "y").schema
     out = folder / "schema.toml"
     out.write_text(schema_text(schema))
     return out

@@ -271,7 +271,7 @@ def test_a_word_for_missing_is_not_taken_for_it(write, word):
         with pytest.raises(DataError, match=f"{where}.*leave the field empty"):
             read_encoded(path, schema)
     # A proposal says why the number is none.
-    _, remarks = propose_schema(path, "y")
+    remarks = propose_schema(path, "y").remarks
     assert f'there is "{word}"' in remarks["a"][0]
     # Empty fields are what a schema allows.
     path = write("t.csv", "a,k,y\n1,u,u\n,u,v\n2,,v\n")

@@ -101,10 +101,21 @@ def test_a_column_that_is_not_there_is_named(tmp_path):
     path = written(tmp_path, "30,1,f,true,0\n", head="age,pains,sex,smokes,num\n")
     with pytest.raises(DataError, match=r"no column `pain`.*Did you mean `pains`"):
         read(path)
+    head = "age,sex,smokes,num\n"
+    with pytest.raises(DataError, match=r"add it with empty fields: the schema .*gaps"):
+        read(written(tmp_path, "30,f,true,0\n", head=head))
+    with pytest.raises(DataError, match=r"only `age/pain`\. Is `sep` what stands"):
+        read(written(tmp_path, "30/1\n", head="age/pain\n"))
     with pytest.raises(DataError, match="no target column `num`"):
         read(written(tmp_path, "30,1,f,true\n", head="age,pain,sex,smokes\n"))
     with pytest.raises(DataError, match="the schema must have a target"):
         read(written(tmp_path, *ROWS), SCHEMA.with_target(None))
+
+
+def test_a_feature_names_no_samples(tmp_path):
+    file = open_columns(written(tmp_path, *ROWS))
+    with pytest.raises(DataError, match="`id` must name a column that is no feature"):
+        TableSamples(file, SCHEMA, is_labelled=True, id="age")
 
 
 def test_values_that_are_no_level_may_be_others(tmp_path):
@@ -119,7 +130,7 @@ def test_a_survey_sees_kinds_gaps_and_values(tmp_path):
         for k in range(20)
     ]
     path = written(tmp_path, *rows, head="id,size,flag,kind,big,none,day\n")
-    found = {one.name: one for one in survey_columns(path)}
+    found = {one.name: one for one in survey_columns(path).columns}
     assert {name: one.kinds for name, one in found.items()} == {
         "id": {"whole"}, "size": {"number"}, "flag": {"whole"}, "kind": {"text"},
         "big": {"boolean"}, "none": set(), "day": {"date"},
@@ -155,7 +166,7 @@ def test_the_arrays_of_an_archive_are_columns(write, at_once, monkeypatch):
 
 
 def test_a_survey_sees_the_arrays_of_an_archive(write):
-    assert [one.kinds for one in survey_columns(write("t.npz", ARRAYS))] == [
+    assert [one.kinds for one in survey_columns(write("t.npz", ARRAYS)).columns] == [
         {"number"}, {"whole"}, {"text"}, {"text"}, {"whole"}, {"text"},
     ]  # fmt: skip
 
@@ -184,7 +195,7 @@ def test_an_archive_of_a_matrix_is_no_table(write):
         with pytest.raises(DataError, match=r"numpy.savez.*or give a table such as"):
             look(path)
     others = {name: array for name, array in ARRAYS.items() if name != "age"}
-    with pytest.raises(DataError, match="no column `age`, which must be there"):
+    with pytest.raises(DataError, match="no column `age`, which the schema has"):
         read(write("t.npz", others))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import re
 import shlex
 from dataclasses import replace
@@ -13,9 +12,9 @@ import pandas as pd
 import pytest
 
 from dssfn.federation import load_federation
+from dssfn.node.few_rows import few_samples
 from dssfn.node.preflight import checkpoints_of, samples_of
 from dssfn.node.runtime import settled
-from dssfn.node.session import warn_of_few
 from dssfn.node.spec import load_node
 from dssfn.progress import Progress
 from tests.support.commands import dssfn, wrong
@@ -83,6 +82,7 @@ def test_the_largest_message_is_told_in_plain_digits(fed):
         ("old,1,yes", "line 22, column `age`: features must be numbers, got 'old'"),
         (",1,yes", "line 22, column `age`: the value is missing"),
         ("1,nan,yes", "line 22, column `bmi`: features must be finite"),
+        ("1,1e300,yes", "Column `bmi`: numbers must be below 2^127"),
         ("1,1,", "line 22: the target `outcome` is missing"),
         ("1,1,maybe", "line 22: label 'maybe' is not one of the classes"),
     ],
@@ -154,6 +154,7 @@ def test_a_wrong_setting_is_told_with_the_node_s_file(fed, lines, words):
         (['id = "bmi"'], "column `bmi` must be there, but `id` leaves it out"),
         (['columns = ["bmi"]'], "column `age` must be there, but `columns` leaves it"),
         (['columns = ["outcome"]'], "`columns` must not name the target `outcome`"),
+        (['sheet = "2024"'], "`sheet` must be left out: it is for .xlsx, got `"),
     ],
 )
 def test_settings_that_do_not_fit_the_file_are_named(fed, lines, words):
@@ -170,21 +171,60 @@ def test_settings_that_do_not_fit_the_file_are_named(fed, lines, words):
     ("n_samples", "words"),
     [(1, "1 sample: what this node sends reveals it"), (9, "9 samples"), (10, None)],
 )
-def test_few_samples_are_told_of_and_no_mistake(fed, caplog, n_samples, words):
+def test_few_samples_are_told_of_and_no_mistake(fed, n_samples, words):
     change_plan(fed, min_rows=1)
     rows = GOOD.splitlines(keepends=True)[: n_samples + 1]
     code, found = check(fed / "a", "".join(rows))
     assert code == 0
-    with caplog.at_level(logging.WARNING, "dssfn.node"):
-        warn_of_few(n_samples)
+    warnings = list(few_samples(n_samples))
     if words is None:
         assert "few samples" not in found
-        assert not caplog.messages
+        assert not warnings
     else:
         is_good, text = found["few samples"]
         assert is_good is None
         assert text.startswith(words)
-        assert caplog.messages == [text]
+        assert warnings == [text]
+
+
+SCHEMA = """
+[target]
+column = "outcome"
+classes = ["yes", "no"]
+[[columns]]
+name = "sex"
+kind = "category"
+levels = ["f", "m"]
+missing = true
+[[columns]]
+name = "bmi"
+kind = "number"
+missing = true
+[[columns]]
+name = "age"
+kind = "number"
+"""
+
+
+@pytest.mark.parametrize(("n", "least"), [(0, 5), (1, 5), (4, 5), (5, 5), (1, 1)])
+def test_a_node_with_few_numbers_in_a_column_takes_no_part(tmp_path, write, n, least):
+    fed = tmp_path / "fed"
+    init(fed, "--schema", write("schema.toml", SCHEMA), nodes="a,b")
+    change_plan(fed, min_cell=least)
+    rows = ["age,bmi,sex,outcome", *(f"{k + 20},{k}.5,f,yes" for k in range(n))]
+    rows += ["40,,m,no"] * 30
+    code, found = check(fed / "a", "\n".join(rows) + "\n")
+    if n in (0, *range(least, 9)):
+        assert code == 0, found
+        return
+    assert code == 2
+    is_good, text = found["min_cell"]
+    assert not is_good
+    wanted = f"`data.csv`, column `bmi`: at least {least} rows must have a number, or"
+    assert text.startswith(wanted)
+    assert f"got {n}. What a node sends" in text
+    for command in ("node run", "federation statistics"):
+        assert text in wrong(*command.split(), fed / "a")
 
 
 @pytest.mark.parametrize("min_rows", [20, 7])

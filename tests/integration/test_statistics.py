@@ -6,8 +6,6 @@ import json
 import os
 import signal
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import msgspec
@@ -17,50 +15,22 @@ import pytest
 
 from dssfn.statistics.figures import Statistics
 from dssfn.transports.grpc import exchange_pb2 as pb
-from tests.support import totals
+from tests.support import federations, totals
 from tests.support.commands import dssfn, wrong
-from tests.support.federations import change_plan, init
-from tests.support.lab import Lab, digits_of, free_port
+from tests.support.federations import change_plan, init, local
+from tests.support.lab import Lab, digits_of
 from tests.support.recorded import written
 
 pytestmark = pytest.mark.grpc
 
 HEART = Path(os.environ.get("DSSFN_DATA_DIR", "")) / "heart"
 HOSPITALS = ("cleveland", "hungarian", "switzerland", "va")
-ROOT = Path(__file__).parents[2]
+STATISTICS = "federation statistics"
 FILES = ("statistics.json", "statistics.html")
 
 
-def federation(folder, names, schema):
-    """A federation with this schema on free ports of this machine."""
-    addresses = [f"--address={name}=127.0.0.1:{free_port()}" for name in names]
-    plan = ("--schema", schema, "--round-deadline", 5)
-    init(folder, *plan, *addresses, nodes=",".join(names))
-    return folder
-
-
-def run_all(folder, names, *options, program=("dssfn",)):
-    """Run the command at all nodes; their outputs by name. All must end well."""
-    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    env = {**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"}
-    running = {}
-    for name in names:
-        command = [*program, "federation", "statistics", folder / name, *options]
-        running[name] = subprocess.Popen(
-            [sys.executable, "-m", *(str(one).format(name=name) for one in command)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=env,
-        )
-    try:
-        ended = {name: one.communicate(timeout=300) for name, one in running.items()}
-    finally:
-        for one in running.values():
-            one.kill()
-    for name, one in running.items():
-        assert one.returncode == 0, ended[name]
-    return ended
+def run_all(folder, names, *options, **settings):
+    return federations.run_all(folder, names, STATISTICS, *options, **settings)
 
 
 def statistics_of(folder, name):
@@ -99,7 +69,7 @@ def heart(tmp_path):
         assert made.exit_code == 0, made.output
     merged = tmp_path / "schema.toml"
     assert dssfn("schema", "merge", *schemas, "--out", merged).exit_code == 0
-    folder = federation(tmp_path / "fed", HOSPITALS, merged)
+    folder = local(tmp_path / "fed", HOSPITALS, "--schema", merged)
     for name in HOSPITALS:
         content = (HEART / f"{name}.csv").read_bytes()
         (folder / name / "data.csv").write_bytes(content)
@@ -200,7 +170,8 @@ def table(rng, n=40):
 def three(tmp_path, write):
     """Three clinics with a small schema, and their tables."""
     names = ("north", "south", "east")
-    folder = federation(tmp_path / "fed", names, write("schema.toml", SCHEMA))
+    schema = write("schema.toml", SCHEMA)
+    folder = local(tmp_path / "fed", names, "--schema", schema)
     rng = np.random.default_rng(1)
     tables = {name: table(rng) for name in names}
     for name in names:
@@ -307,9 +278,6 @@ def make_lab(tmp_path):
         lab.close()
 
 
-STATISTICS = "federation statistics"
-
-
 def test_a_node_that_meets_others_for_another_command_is_told_on_both_sides(make_lab):
     lab = make_lab(2)
     lab.start("n0")
@@ -390,6 +358,20 @@ def test_mistakes_are_told_before_the_others_wait(three, tmp_path):
     assert "data.csv` does not exist" in statistics()
     assert "cannot be read" in wrong("federation", "statistics", tmp_path / "no.toml")
     assert not (node / "out" / "node.log").exists()
+
+
+def test_a_wrong_setting_of_the_node_s_file_is_named_once(three):
+    folder, _ = three
+    node = folder / "north" / "node.toml"
+    text = node.read_text()
+    for line, words in (
+        ('drop = ["age"]', "`columns` and `drop` must be left out"),
+        ('id = "nobody"', "has no column `nobody`, which `id` names"),
+    ):
+        node.write_text(f"{text}\n[read]\n{line}\n")
+        error = wrong("federation", "statistics", node)
+        assert words in error
+        assert error.count("belongs to [read] in node.toml") == 1
 
 
 def test_text_without_a_schema_is_refused_with_the_way_out(tmp_path):

@@ -101,6 +101,12 @@ def test_a_plan_must_agree_with_its_schema(change, message):
             "got '1' twice",
         ),
         (lambda: Target(column="y", groups={"a": (1,), "b": ()}), "none for a class"),
+        (lambda: Target(column="y", classes=(1, "1.0")), "`classes` must differ"),
+        (
+            lambda: Column(name="a", kind="category", levels=("x", "y"),
+                           same={"1": "x", "01": "y"}),
+            "what is the `same` must differ, got '1' twice",
+        ),
         (lambda: Schema(columns=(AGE, AGE)), "every column once, got `age`"),
         (lambda: Schema(columns=(AGE,), target=Target(column="age", kind="number")),
          "every column once, got `age`"),

@@ -44,6 +44,10 @@ EMPTY = Column(name="a", kind="ignore", note="there are no values here")
             (category("male", "female", same={"M": "male"}), category("M", "female")),
             category("female", "male", same={"M": "male"}),
         ),
+        (
+            (category("low", "high", same={"01": "low"}), category("1", "high")),
+            category("high", "low", same={"01": "low"}),
+        ),
         ((EMPTY, EMPTY), EMPTY),
     ],
 )
@@ -60,6 +64,13 @@ def test_columns_are_united(columns, expected):
         ((category("0", "1", "2"), number()), "a number in n1, but a category in n0"),
         ((category("Male"), category("male")), "are `Male` (n0) and `male` (n1)"),
         ((category("M"), category("male")), 'same = { "M" = "male" }'),
+        (
+            (
+                category("male", "married", same={"M": "male"}),
+                category("male", "married", same={"M": "married"}),
+            ),
+            "`M` is the same as `male`, but as `married` in n1",
+        ),
     ],
 )
 def test_conflicts_are_named(columns, message):
@@ -83,6 +94,12 @@ def test_a_column_that_a_node_lacks_is_a_conflict_unless_it_is_ignored():
     assert merge({"north": ignored, "south": other}).conflicts == ()
 
 
+def test_a_category_of_which_no_level_is_shown_is_no_number():
+    rare = Column(name="a", kind="category", other=True)
+    (said,) = united(number(), rare)[1]
+    assert "is a number in n0, but a category in n1" in said
+
+
 def of(target):
     return Schema(columns=(number(),), target=target)
 
@@ -99,6 +116,11 @@ def test_classes_are_those_of_all_nodes():
     [
         ({"classes": (1, 2)}, {"kind": "number"}, "`kind` is `class` in n0, but"),
         ({"classes": (1, 2)}, {"classes": ("1", "2")}, "of several kinds: int, str"),
+        (
+            {"classes": (0, 1)},
+            {"classes": (False, True)},
+            "of several kinds: bool, int",
+        ),
         (
             {"groups": {"a": (0,), "b": (1,)}},
             {"classes": ("a", "b")},

@@ -48,18 +48,18 @@ def said(here, everybody, n=100, n_all=1000):
         (
             number(None, None, 0, 100),
             number(there=900, missing=100),
-            ["no row has a value here", "100% of the values are missing here"],
+            ["no row has a value here", "100 % of the values are missing here"],
         ),
         (number(missing=29, there=71), number(missing=100, there=900), []),
         (
             number(missing=31, there=69),
             number(missing=100, there=900),
-            ["31% of the values are missing here, of all nodes 10%"],
+            ["31 % of the values are missing here, 10 % over all nodes"],
         ),
         (
             number(missing=0),
             number(missing=300, there=700),
-            ["0% of the values are missing here, of all nodes 30%"],
+            ["0 % of the values are missing here, 30 % over all nodes"],
         ),
         (category(50, 50, 0), category(500, 500, 0), []),
         (category(50, 50, 0), category(500, 400, 100), ["but not here: `c`"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -10,7 +11,9 @@ from pathlib import Path
 from dssfn.node.identity import read_identity
 from dssfn.node.spec import load_node
 from tests.support.commands import dssfn, wrong
+from tests.support.lab import free_port
 
+ROOT = Path(__file__).parents[2]
 DATA = ("--classes", "yes,no", "--features", "age,bmi")
 
 
@@ -18,6 +21,44 @@ def init(folder, *args, nodes="a,b,c,d"):
     result = dssfn("federation", "init", folder, "--nodes", nodes, *args)
     assert result.exit_code == 0, result.output
     return result.stdout
+
+
+def local(folder, names, *args):
+    """A federation on free ports of this machine."""
+    addresses = [f"--address={name}=127.0.0.1:{free_port()}" for name in names]
+    init(folder, "--round-deadline", 5, *args, *addresses, nodes=",".join(names))
+    return folder
+
+
+def start(folder, name, command, *options, program=("dssfn",)):
+    """Start a command at one node.
+
+    `{name}` in the program or an option is the node's name.
+    """
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    words = [*program, *command.split(), folder / name, *options]
+    return subprocess.Popen(
+        [sys.executable, "-m", *(str(one).format(name=name) for one in words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"},
+    )
+
+
+def run_all(folder, names, command, *options, **settings):
+    """Run a command at all nodes at once; their outputs by name. All must end well."""
+    running = {
+        name: start(folder, name, command, *options, **settings) for name in names
+    }
+    try:
+        ended = {name: one.communicate(timeout=600) for name, one in running.items()}
+    finally:
+        for one in running.values():
+            one.kill()
+    for name, one in running.items():
+        assert one.returncode == 0, ended[name]
+    return ended
 
 
 def change_plan(folder, **settings):

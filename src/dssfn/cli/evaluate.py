@@ -26,6 +26,7 @@ from dssfn.cli.read_progress import reading_progress
 from dssfn.cli.reading import reads_files
 from dssfn.datasets import ReadOptions, read_table
 from dssfn.datasets.checks import Source, feature_matrix
+from dssfn.datasets.files import check_formats
 from dssfn.datasets.npz import read_npz
 from dssfn.datasets.read_options import ALL
 from dssfn.errors import DataError, InputError
@@ -47,6 +48,7 @@ def evaluate(
     json: Json = False,
 ) -> None:
     """Compare a model's predictions with the labels of a file."""
+    check_formats(read, [data])
     network = read_model(model)
     if network.plan.is_regression:
         figures = _evaluate_numbers(network, data, target, read)

@@ -11,7 +11,7 @@ from dssfn.config import Plan
 from dssfn.datasets import Columns, ReadOptions, read_labelled, read_table
 from dssfn.datasets.contents import read_encoded
 from dssfn.datasets.files import SUFFIXES
-from dssfn.errors import ModelFileError
+from dssfn.errors import InputError, ModelFileError
 from dssfn.modelfile import load_network
 from dssfn.schema import Schema, Target
 from dssfn.training import Model
@@ -63,6 +63,11 @@ def labelled_schema(schema: Schema, plan: Plan, target: str | None) -> Schema:
     """Return a plan's schema, whose target is another column if one is named."""
     if target is None or (schema.target is not None and schema.target.column == target):
         return schema
+    if any(column.name == target for column in schema.used):
+        raise InputError(
+            f"`--target` must not be a column that the model predicts from, got "
+            f"{target!r}. Leave it out, or name the column of labels."
+        )
     if plan.is_regression:
         return schema.with_target(Target(column=target, kind="number"))
     return schema.with_target(Target(column=target, classes=plan.classes))

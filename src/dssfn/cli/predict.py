@@ -28,6 +28,7 @@ from dssfn.cli.model import (
 from dssfn.cli.options import Json, option
 from dssfn.cli.read_progress import reading_progress
 from dssfn.cli.reading import reads_files
+from dssfn.datasets.files import check_formats
 from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.ensemble import Ensemble
 from dssfn.errors import InputError
@@ -103,6 +104,7 @@ def predict(
             f"`--out` must not be the model or the data themselves, got `{out}`. Name "
             "another file."
         )
+    check_formats(read, [data])
     network = read_model(model)
     with reading_progress():
         table = read_samples(network, data, read)

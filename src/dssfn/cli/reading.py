@@ -17,6 +17,7 @@ from typing import Annotated, Any
 from dssfn.cli.listed import words
 from dssfn.cli.options import DATA, option
 from dssfn.datasets import ReadOptions
+from dssfn.datasets.files import check_formats
 from dssfn.errors import PlanError
 
 Columns = Annotated[
@@ -87,6 +88,7 @@ def check_has_file(read: ReadOptions, files: Sequence[Path], what: str) -> None:
     """Refuse options about data files where there is none that they are about."""
     if read.given and not files:
         raise PlanError(f"`--{next(iter(read.given))}` must come with {what}.")
+    check_formats(read, files)
 
 
 def _read_options(

@@ -12,6 +12,7 @@ import typer
 
 from dssfn._atomic import write_atomically
 from dssfn._typing import Label
+from dssfn.cli.console import say_dialect
 from dssfn.cli.listed import words
 from dssfn.cli.options import Json, option
 from dssfn.cli.outcome import print_json, show_lines
@@ -98,11 +99,14 @@ def united_schema(
             found[called] = load_schema(path)
             continue
         with reading_progress():
-            found[called], said = propose_schema(
+            proposed = propose_schema(
                 path, target, groups, is_number=is_number, options=read
             )
+        found[called], said = proposed.schema, proposed.remarks
+        say_dialect(path.name, proposed.dialect)
         for name, lines in said.items():
-            begins = f"{path.name}: " if len(files) > 1 else ""
+            # By its number: the text is sent to others, who need no names of files.
+            begins = f"table {tables.index(path) + 1}: " if len(files) > 1 else ""
             remarks.setdefault(name, []).extend(begins + line for line in lines)
     merged = merge(found)
     _refuse_conflicts(merged)

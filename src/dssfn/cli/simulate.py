@@ -51,6 +51,7 @@ from dssfn.datasets import (
     open_shards,
     open_tables,
 )
+from dssfn.datasets.files import check_formats
 from dssfn.datasets.read_options import ALL
 from dssfn.errors import PlanError
 from dssfn.presets import paper_mu
@@ -173,6 +174,8 @@ def simulate(
         raise PlanError(
             f"`--nodes` must be left out, or {len(shard)}: one per --shard."
         )
+    sources = [*(shard or []), *(one for one in (data, test) if one is not None)]
+    check_formats(read, sources)
     graph = read_topology(topology, len(shard) if shard else nodes, degree, seed)
     if preset == "paper" and data and (row := paper_mu(data, graph.n_nodes)):
         mu_input, mu_hidden = mu_input or row[0], mu_hidden or row[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -18,9 +19,17 @@ MOST_COUNTED = 1000  # values of a column
 _DATE = r"^\d{4}-\d{1,2}-\d{1,2}|^\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b"
 
 
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What was seen of the columns of a file, and how the file is written."""
+
+    columns: list[Seen]
+    dialect: str
+
+
 def survey_columns(
     path: str | Path, target: str | None = None, *, options: ReadOptions = ALL
-) -> list[Seen]:
+) -> Survey:
     """Return what was seen of every column of a file, in the order of the file.
 
     Parameters
@@ -38,7 +47,8 @@ def survey_columns(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "t.csv"
     ...     _ = path.write_text("size,kind\\n1.5,b\\n2,a\\n,b\\n")
-    ...     [(one.name, one.kinds, one.n_missing) for one in survey_columns(path)]
+    ...     survey = survey_columns(path)
+    >>> [(one.name, one.kinds, one.n_missing) for one in survey.columns]
     [('size', {'number'}, 1), ('kind', {'text'}, 0)]
     """
     path = existing_file(path)
@@ -52,7 +62,7 @@ def survey_columns(
     for block in file.columns(wanted):
         for name, seen in found.items():
             _add(seen, block.rows[name])
-    return list(found.values())
+    return Survey(list(found.values()), file.dialect)
 
 
 def _add(seen: Seen, series: pl.Series) -> None:

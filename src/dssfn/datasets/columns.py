@@ -9,6 +9,7 @@ from pathlib import Path
 from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.errors import DataError
 from dssfn.hints import did_you_mean, listing
+from dssfn.schema import Schema
 
 MOST_COLUMNS = 100_000  # each takes kilobytes, however short the file
 
@@ -142,6 +143,25 @@ def feature_columns(
     if missing:
         raise _no_column(file, names, missing[0], "which must be there")
     return tuple(wanted)
+
+
+def check_schema_columns(file: str, names: Sequence[str], schema: Schema) -> None:
+    """Refuse a table without a column of the schema: it may be misspelt there."""
+    known = set(names)
+    lacking = next((one for one in schema.used if one.name not in known), None)
+    if lacking is None:
+        return
+    gaps = "allows gaps" if lacking.missing else "must allow gaps by `missing = true`"
+    way_out = (
+        "Is `sep` what stands between its fields?"
+        if len(names) == 1
+        else "Rename yours; or, if nothing is known of it here, add it with empty "
+        f"fields: the schema {gaps}."
+    )
+    raise DataError(
+        f"`{file}` has no column `{lacking.name}`, which the schema has, only "
+        f"{listing(names)}. {way_out}{did_you_mean(lacking.name, names)}"
+    )
 
 
 def _no_column(file: str, names: Sequence[str], name: str, why: str) -> DataError:

@@ -14,7 +14,7 @@ from dssfn.datasets.sample_file import SampleFile
 from dssfn.datasets.table_samples import TableSamples
 from dssfn.datasets.text_file import PACKED
 from dssfn.errors import DataError
-from dssfn.hints import no_file
+from dssfn.hints import listing, no_file
 from dssfn.schema import Schema
 
 # The module that reads the columns of a format. Each takes a while to import, as polars
@@ -31,6 +31,10 @@ _READERS = {
     ".xlsx": "xlsx_file",
     ".npz": "npz_columns",  # for a schema; without one, an NPZ file is a matrix
 }
+
+# The only reader that a setting says something to.
+_OF_FORMAT = dict.fromkeys(("sep", "decimal", "encoding"), "csv_file")
+_OF_FORMAT["sheet"] = "xlsx_file"
 
 SUFFIXES = tuple(_READERS)
 """How the name of a readable file may end."""
@@ -174,6 +178,25 @@ def open_columns(path: Path, options: ReadOptions = ALL) -> ColumnFile:
     reader = import_module(f"dssfn.datasets.{_READERS[path.suffix.lower()]}")
     file: ColumnFile = reader.open_columns(path, options)
     return file
+
+
+def check_formats(options: ReadOptions, paths: Sequence[str | Path]) -> None:
+    """Refuse what is said of a format that none of the files has.
+
+    >>> check_formats(ReadOptions(sheet="2024"), ["north.csv", "south.xlsx"])
+    >>> check_formats(ReadOptions(sheet="2024"), ["north.csv"])
+    Traceback (most recent call last):
+    dssfn.errors.DataError: `sheet` must be left out: it is for .xlsx, got `north.csv`.
+    """
+    readers = {_READERS.get(Path(path).suffix.lower()) for path in paths}
+    for option in options.given:
+        reader = _OF_FORMAT.get(option)
+        if reader is not None and reader not in readers:
+            suffixes = ", ".join(one for one in SUFFIXES if _READERS[one] == reader)
+            names = listing([Path(path).name for path in paths])
+            raise DataError(
+                f"`{option}` must be left out: it is for {suffixes}, got {names}."
+            )
 
 
 def _refuse_choice(path: Path, options: ReadOptions) -> None:

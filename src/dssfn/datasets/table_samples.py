@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any, Self
 from numpy.typing import NDArray
 
 from dssfn.datasets.column_samples import ColumnFile, surveyed_rows
-from dssfn.datasets.columns import feature_columns, target_column
+from dssfn.datasets.columns import (
+    check_schema_columns,
+    offered_columns,
+    target_column,
+)
+from dssfn.datasets.read_options import ReadOptions
 from dssfn.datasets.sample_file import Block
 from dssfn.errors import DataError
 from dssfn.schema import Encoding, Schema
@@ -40,9 +45,13 @@ class TableSamples:
         is_labelled: bool,
         id: str | None = None,
     ) -> None:
-        names = [column.name for column in schema.used]
-        wanted = names if id is None else [*names, id]
-        feature_columns(file.path.name, file.names, None, wanted)
+        check_schema_columns(file.path.name, file.names, schema)
+        offered_columns(file.path.name, file.names, ReadOptions(id=id), None)
+        if any(column.name == id for column in schema.used):
+            raise DataError(
+                f"`{file.path.name}`: `id` must name a column that is no feature, "
+                f"got `{id}`. Name another, or ignore it in the schema."
+            )
         self.path, self.dialect, self._id = file.path, file.dialect, id
         self._file, self._schema = file, schema
         self._encoding = Encoding(schema)

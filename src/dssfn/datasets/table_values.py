@@ -53,23 +53,25 @@ def target_numbers(block: ColumnBlock, target: Target) -> Array:
 
 def _target(block: ColumnBlock, target: Target) -> pl.Series:
     series = with_nulls(block.rows[target.column])
-    gaps = series.is_null().arg_true()
-    if len(gaps):
+    if series.null_count():
         raise DataError(
-            f"{_at(block, series, int(gaps[0]))}: the target is missing. Fill it in, "
-            "or remove the row."
+            f"{_at(block, series, _first_gap(series))}: the target is missing. Fill it "
+            "in, or remove the row."
         )
     return series
 
 
 def _refuse_gaps(block: ColumnBlock, series: pl.Series, column: Column) -> None:
-    gaps = series.is_null().arg_true()
-    if len(gaps):
+    if series.null_count():
         raise DataError(
-            f"{_at(block, series, int(gaps[0]))}: the value is missing. Fill it in, "
-            f"remove the row, or allow it in the schema: `missing = true` for column "
-            f"`{column.name}`."
+            f"{_at(block, series, _first_gap(series))}: the value is missing. Fill it "
+            f"in, remove the row, or allow it in the schema: `missing = true` for "
+            f"column `{column.name}`."
         )
+
+
+def _first_gap(series: pl.Series) -> int:
+    return int(series.is_null().arg_true()[0])
 
 
 def _numbers(block: ColumnBlock, series: pl.Series) -> Array:
@@ -77,12 +79,11 @@ def _numbers(block: ColumnBlock, series: pl.Series) -> Array:
     if not (dtype.is_numeric() or dtype in (pl.String, pl.Boolean, pl.Null)):
         raise _no_number(block, series, 0)
     cast = as_numbers(series, block.decimal)
-    lost = (cast.is_null() & series.is_not_null()) | (
-        cast.is_infinite().fill_null(False)
-    )
-    if lost.any():
-        raise _no_number(block, series, int(lost.arg_true()[0]))
-    numbers: Array = cast.fill_null(float("nan")).to_numpy().copy()
+    numbers: Array = cast.to_numpy().copy()  # NaN where it is null
+    if cast.null_count() > series.null_count() or np.isinf(numbers).any():
+        is_lost = cast.is_null().to_numpy() & series.is_not_null().to_numpy()
+        row = int(np.flatnonzero(is_lost | np.isinf(numbers))[0])
+        raise _no_number(block, series, row)
     return numbers
 
 

@@ -116,7 +116,11 @@ def agree_basis(
     if plan.is_exact:
         check_node_samples(samples.n_samples)
         exact = agree_exact_scaling(
-            rows, P + plan.n_outputs, n_threads, has_gaps=plan.has_gaps
+            rows,
+            P + plan.n_outputs,
+            n_threads,
+            has_gaps=plan.has_gaps,
+            names=plan.data_names,
         )
         moments, total, _ = yield from run_about(INPUTS, exact, np.array([counted]))
         n_counted, weight = int(total[0]), moments.weight

@@ -19,13 +19,13 @@ from dssfn.federation import TRAINING
 from dssfn.modelfile import save_network
 from dssfn.node.connect import connect, training_terms
 from dssfn.node.farewell import farewell
+from dssfn.node.few_rows import check_numbers, check_rows, few_samples, numbers_held
 from dssfn.node.mask_keys import mask_keys_of
 from dssfn.node.own_scores import OwnSamples
 from dssfn.node.preflight import (
-    check_rows,
     checkpoints_of,
-    class_counts,
     identity_of,
+    look_at,
     prepare_place,
     samples_of,
     samples_to_test_on,
@@ -75,16 +75,18 @@ def launch(
     with while_reading():
         samples, test = samples_of(spec, plan), samples_to_test_on(spec, plan)
         check_rows(spec, federation, samples.n_samples)
-        for some in (samples, test):  # a bad value is found before the others wait
-            if some is not None:
-                class_counts(some)
+        # A bad value is found before the others wait.
+        held = look_at(samples, plan)
+        check_numbers(spec, federation, numbers_held(plan, held.values.tolist()))
+        if test is not None:
+            look_at(test, plan)
     out = prepare_place(spec, plan)
     metrics = _metrics_of(spec.metrics)
     checkpoints = checkpoints_of(spec, federation, samples)
     if fresh:
         checkpoints.forget()
     checkpoints.check()
-    with session(spec, federation, out, samples.n_samples):
+    with session(spec, federation, out, few_samples(samples.n_samples)):
         own = OwnSamples(
             node=federation.index(spec.name),
             training=samples,

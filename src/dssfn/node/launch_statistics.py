@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
@@ -12,8 +12,9 @@ import msgspec
 from dssfn.federation import STATISTICS
 from dssfn.node.connect import connect, statistics_terms
 from dssfn.node.farewell import farewell
+from dssfn.node.few_rows import check_numbers, check_rows, few_samples
 from dssfn.node.mask_keys import mask_keys_of
-from dssfn.node.preflight import check_rows, identity_of, prepare_place, samples_of
+from dssfn.node.preflight import identity_of, prepare_place, samples_of
 from dssfn.node.read_settings import in_words_of_the_node
 from dssfn.node.runtime import settled
 from dssfn.node.session import session
@@ -21,10 +22,9 @@ from dssfn.node.spec import load_node
 from dssfn.node.statistics import NodeStatistics, own_totals
 from dssfn.provenance import made_by
 from dssfn.statistics.asked import Questions
-from dssfn.statistics.figures import Agreed, Statistics, write_statistics
+from dssfn.statistics.figures import Agreed, Figures, Statistics, write_statistics
 from dssfn.statistics.publishing import figures, shown
 from dssfn.statistics.remarks import remarks
-from dssfn.statistics.totals import Totals
 
 log = logging.getLogger("dssfn.node")
 
@@ -54,13 +54,16 @@ def launch_statistics(
     plan, _ = settled(federation)
     questions = Questions.of(plan)
     identity = identity_of(spec)
-    with while_reading(), in_words_of_the_node(spec.read):
+    with while_reading():
         samples = samples_of(spec, plan)
         check_rows(spec, federation, samples.n_samples)
         # A bad value is found before the others wait.
-        own = own_totals(samples, questions)
+        with in_words_of_the_node():
+            own = own_totals(samples, questions)
+    here = figures(shown(own, questions, ALL_SHOWN), questions, ALL_SHOWN)
+    check_numbers(spec, federation, _numbers_held(here))
     folder = prepare_place(spec, plan)
-    with session(spec, federation, folder, samples.n_samples):
+    with session(spec, federation, folder, few_samples(samples.n_samples)):
         terms = statistics_terms(federation, questions)
         transport = connect(spec, federation, terms, identity)
         with farewell(transport, lambda: f"to start again: {STATISTICS} {node}"):
@@ -74,15 +77,21 @@ def launch_statistics(
                 start_deadline=spec.start_deadline,
                 mask_keys=mask_keys_of(federation, STATISTICS, identity),
             ).run()
-            found = _beside(spec.name, own, agreed, questions)
+            found = _beside(spec.name, here, agreed)
             write_statistics(found, folder)
             log.info("%s has finished: %s", spec.name, found.sha256)
     return folder, found
 
 
-def _beside(name: str, own: Totals, agreed: Agreed, questions: Questions) -> Statistics:
+def _numbers_held(here: Figures) -> Iterator[tuple[str, int]]:
+    """Yield the columns of numbers, and how many rows of this node have one."""
+    for one in here.columns:
+        if isinstance(one.there, int):
+            yield one.name, one.there
+
+
+def _beside(name: str, here: Figures, agreed: Agreed) -> Statistics:
     """Return what is agreed, beside this node's own figures."""
-    here = figures(shown(own, questions, ALL_SHOWN), questions, ALL_SHOWN)
     return Statistics(
         node=name,
         sha256=agreed.sha256,

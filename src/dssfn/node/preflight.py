@@ -18,26 +18,27 @@ from dssfn._atomic import make_writable
 from dssfn.config import Plan, bytes_of
 from dssfn.datasets import FileSamples
 from dssfn.datasets.dialect import USUAL
+from dssfn.datasets.files import check_formats
 from dssfn.errors import DataError, InputError, ProtocolError, TransportError
 from dssfn.federation import Federation, split_address
 from dssfn.masking import mask_partners
 from dssfn.node.checkpoint import CHECKPOINT_FILE, Checkpoints
 from dssfn.node.connect import largest_letter, neighbours_of
+from dssfn.node.few_rows import check_numbers, check_rows, few_samples, numbers_held
 from dssfn.node.identity import Identity, read_identity
 from dssfn.node.read_settings import in_words_of_the_node, shown_settings
 from dssfn.node.runtime import settled
 from dssfn.node.spec import NodeSpec
+from dssfn.scaling import check_summable
 from dssfn.shard import Samples
 from dssfn.transports.grpc.peer_names import certificate_of_peer
 from dssfn.transports.grpc.refusals import Refusal, Refused
 from dssfn.transports.grpc.troubles import DIALLING
 
 REACH = 3.0  # seconds for a neighbour to answer
-FEW = 10  # samples; with fewer, sums over them say much of each
 CHUNK = 1000  # samples read at a time
 MOST_CLASSES_SHOWN = 12
 MOST_NAMES_SHOWN = 8
-FEWEST_HIDDEN = 3  # nodes: of two, each knows the other's sums from the total
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,9 @@ def identity_of(spec: NodeSpec) -> Identity:
 
 def samples_of(spec: NodeSpec, plan: Plan) -> FileSamples:
     """Return the node's data, which must have the plan's features and classes."""
+    files = [path for path in (spec.data, spec.test) if path is not None]
+    with in_words_of_the_node(spec.read):
+        check_formats(spec.read, files)
     return _open(spec, spec.data, plan)
 
 
@@ -91,41 +95,28 @@ def checkpoints_of(
     )
 
 
-def check_rows(spec: NodeSpec, federation: Federation, n_rows: int) -> None:
-    """Refuse a node with so few rows that its messages would show single ones."""
-    if n_rows < federation.min_rows:
-        raise DataError(
-            f"`{Path(spec.data).name}` must have at least {federation.min_rows} rows, "
-            f"as `min_rows` of the plan says, got {n_rows}. What a node sends are "
-            "sums over its rows: the fewer they are, the more they show of each. Agree "
-            "with all nodes on a smaller `min_rows` in the plan, or join with another "
-            "organisation and take part as one node."
-        )
+@dataclass(frozen=True, slots=True)
+class Held:
+    """How many samples of a node have each class, and a value of each feature.
 
-
-def few_samples(n_samples: int) -> str | None:
-    """Return a warning about a node with very few samples; None if they are enough."""
-    if n_samples >= FEW:
-        return None
-    if n_samples == 1:
-        return "1 sample: what this node sends reveals it. Take part with more samples."
-    return (
-        f"{n_samples} samples: with so few, what this node sends may reveal them. Take "
-        "part with more samples."
-    )
-
-
-def class_counts(samples: FileSamples) -> NDArray[np.intp]:
-    """Return how many samples each class of the plan has, from reading all samples.
-
-    Every value of every feature and every label is checked on the way. In a regression
-    it is the samples whose target is not zero.
+    In a regression `classes` are the samples whose target is not zero.
     """
-    counts = np.zeros(samples.n_outputs, dtype=np.intp)
+
+    classes: NDArray[np.intp]
+    values: NDArray[np.intp]
+
+
+def look_at(samples: FileSamples, plan: Plan) -> Held:
+    """Read all samples, check every value and every label, and count them."""
+    classes = np.zeros(samples.n_outputs, dtype=np.intp)
+    values = np.zeros(samples.n_features, dtype=np.intp)
     with in_words_of_the_node():
-        for rows in samples.chunks(CHUNK):
-            counts += np.count_nonzero(rows.T, axis=1)
-    return counts
+        for X, T, _ in samples.chunks(CHUNK):
+            if plan.is_exact:
+                check_summable(X, plan.feature_names)
+            classes += np.count_nonzero(T, axis=1)
+            values += np.count_nonzero(~np.isnan(X), axis=1)
+    return Held(classes, values)
 
 
 def _shown_counts(plan: Plan, counts: NDArray[np.intp]) -> str:
@@ -155,20 +146,24 @@ def _examine_data(
     """Look at the data, and return them if they can be used."""
     try:
         samples = samples_of(spec, plan)
-        counts = class_counts(samples)
+        held = look_at(samples, plan)
     except InputError as exc:
         yield Finding("data", False, str(exc))
         return None
     found = f"{samples.n_samples} samples, {samples.n_features} features"
     yield Finding("data", True, found + _shown_reading(spec, samples))
     if not plan.is_regression:
-        yield Finding("classes", True, _shown_counts(plan, counts))
-    if warning := few_samples(samples.n_samples):
+        yield Finding("classes", True, _shown_counts(plan, held.classes))
+    for warning in few_samples(samples.n_samples):
         yield Finding("few samples", None, warning)
     try:
         check_rows(spec, federation, samples.n_samples)
     except DataError as exc:
         yield Finding("min_rows", False, str(exc))
+    try:
+        check_numbers(spec, federation, numbers_held(plan, held.values.tolist()))
+    except DataError as exc:
+        yield Finding("min_cell", False, str(exc))
     return samples
 
 
@@ -176,11 +171,11 @@ def _examine_test(spec: NodeSpec, plan: Plan) -> Iterator[Finding]:
     def test() -> str:
         samples = samples_to_test_on(spec, plan)
         assert samples is not None
-        counts = class_counts(samples)
-        held = f"{samples.n_samples} samples"
+        held = look_at(samples, plan)
+        said = f"{samples.n_samples} samples"
         if not plan.is_regression:
-            held += f": {_shown_counts(plan, counts)}"
-        return held + _shown_reading(spec, samples)
+            said += f": {_shown_counts(plan, held.classes)}"
+        return said + _shown_reading(spec, samples)
 
     if spec.test is not None:
         yield _finding("test", test)
@@ -253,7 +248,7 @@ def _masks_of(spec: NodeSpec, federation: Federation) -> Finding:
     if not federation.secure:
         text = "none, as `secure = false` says: others see sums of this node's rows"
         return Finding("masks", None, text)
-    if len(federation.nodes) < FEWEST_HIDDEN:
+    if not federation.hides_nodes:
         text = (
             "of two nodes each can take its own sums from the total, which leaves the "
             "other's; masks hide them from third parties only"

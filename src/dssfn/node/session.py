@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from dssfn._plain_text import printable
 from dssfn.federation import Federation
 from dssfn.node.native_log import native_lines
-from dssfn.node.preflight import few_samples
 from dssfn.node.spec import NodeSpec
 
 LOG_FILE = "node.log"
@@ -21,7 +20,7 @@ log = logging.getLogger("dssfn.node")
 
 @contextmanager
 def session(
-    spec: NodeSpec, federation: Federation, out: Path, n_rows: int
+    spec: NodeSpec, federation: Federation, out: Path, warnings: Iterable[str]
 ) -> Iterator[None]:
     """Log what a node does, from its start to its end.
 
@@ -31,19 +30,14 @@ def session(
         The node, and its plan.
     out : Path
         The folder of the log.
-    n_rows : int
-        How many rows the node has; few of them are a reason to warn.
+    warnings : iterable of str
+        What its operator should know before the node meets the others.
     """
     with native_lines(), _logging(out / LOG_FILE):
         log.info("%s starts: plan %s", spec.name, federation.fingerprint()[:16])
-        warn_of_few(n_rows)
+        for warning in warnings:
+            log.warning("%s", warning)
         yield
-
-
-def warn_of_few(n_samples: int) -> None:
-    """Log what few samples mean for privacy."""
-    if warning := few_samples(n_samples):
-        log.warning("%s", warning)
 
 
 class _OneLine(logging.Formatter):

@@ -7,7 +7,7 @@ written down beforehand, alike for all nodes, because a node may lack some of th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -77,7 +77,7 @@ class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         elif self.levels or self.same or self.other:
             raise PlanError(
                 f"Column `{self.name}`: `levels`, `same` and `other` are for a "
-                f"category, got them for a {self.kind}."
+                f"category, got them for the kind {self.kind}. Remove them."
             )
 
     def _check_levels(self) -> None:
@@ -91,11 +91,8 @@ class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
                 f"Column `{self.name}`: `levels` must be at most {MOST_LEVELS}, got "
                 f"{len(texts)}. Group them, or ignore the column."
             )
-        twice = [text for text, count in Counter(texts).items() if count > 1]
-        if twice:
-            raise PlanError(
-                f"Column `{self.name}`: `levels` must differ, got {twice[0]!r} twice."
-            )
+        _check_differ(f"Column `{self.name}`: `levels`", self.levels)
+        _check_differ(f"Column `{self.name}`: what is the `same`", self.same)
         for written, level in self.same.items():
             if level_text(level) not in texts:
                 raise PlanError(
@@ -149,6 +146,13 @@ class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return found | same
 
 
+def _check_differ(what: str, labels: Iterable[Label]) -> None:
+    """Refuse labels that are one in files, such as 1 and "1.0"."""
+    for text, count in Counter(map(level_text, labels)).items():
+        if count > 1:
+            raise PlanError(f"{what} must differ, got {text!r} twice.")
+
+
 class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The column that is to be predicted.
 
@@ -198,6 +202,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             )
         if self.groups:
             self._check_groups()
+        else:
+            _check_differ(f"Target `{self.column}`: `classes`", self.classes)
 
     def _check_groups(self) -> None:
         if set(self.groups) != set(self.classes):
@@ -295,8 +301,13 @@ class Schema(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return next(column for column in self.columns if column.name == name)
 
     def with_target(self, target: Target | None) -> Schema:
-        """Return the same columns with another target."""
-        return msgspec.structs.replace(self, target=target)
+        """Return the same columns with another target, which may have been ignored."""
+        columns = self.columns
+        if target is not None:
+            columns = tuple(
+                one for one in columns if one.is_feature or one.name != target.column
+            )
+        return msgspec.structs.replace(self, columns=columns, target=target)
 
     def settings(self) -> dict[str, Any]:
         """Return what a plan has of a schema."""

@@ -8,8 +8,9 @@ from typing import Any
 
 import msgspec
 
+from dssfn._typing import Label
 from dssfn.schema.columns import Column, Schema, Target
-from dssfn.schema.values import is_number, level_order
+from dssfn.schema.values import is_number, level_order, level_text
 
 FEW_LEVELS = 2  # of numbers: too few to tell a category from a number
 
@@ -44,37 +45,41 @@ def merge(schemas: Mapping[str, Schema]) -> Merged:
     'Column `sex`: are `male` (a) and `M` (b) the same'
     """
     conflicts: list[str] = []
-    names = dict.fromkeys(c.name for one in schemas.values() for c in one.columns)
     target = _target(schemas, conflicts)
     columns = []
-    for name in names:
+    for name, there in _by_name(schemas).items():
         if target is not None and name == target.column:
-            where = _having(schemas, name)
             conflicts.append(
                 f"Column `{name}` is the target elsewhere, but a feature in "
-                f"{', '.join(where)}."
+                f"{', '.join(there)}. Make it the target of all, or remove it there."
             )
             continue
-        columns.append(_column(name, schemas, conflicts))
+        lacking = [who for who in schemas if who not in there]
+        columns.append(_column(name, there, lacking, conflicts))
     return Merged(Schema(columns=tuple(columns), target=target), tuple(conflicts))
 
 
-def _having(schemas: Mapping[str, Schema], name: str) -> list[str]:
-    return [
-        who
-        for who, one in schemas.items()
-        if any(column.name == name for column in one.columns)
-    ]
+def _by_name(schemas: Mapping[str, Schema]) -> dict[str, dict[str, Column]]:
+    """Return the columns of every name, by who has them."""
+    found: dict[str, dict[str, Column]] = {}
+    for who, one in schemas.items():
+        for column in one.columns:
+            found.setdefault(column.name, {})[who] = column
+    return found
 
 
-def _column(name: str, schemas: Mapping[str, Schema], conflicts: list[str]) -> Column:
-    there = {who: schemas[who].column(name) for who in _having(schemas, name)}
-    lacking = [who for who in schemas if who not in there]
+def _column(
+    name: str,
+    there: Mapping[str, Column],
+    lacking: Sequence[str],
+    conflicts: list[str],
+) -> Column:
     used = {who: one for who, one in there.items() if one.is_feature}
     if lacking and used:
         conflicts.append(
-            f"Column `{name}` is not in {', '.join(lacking)}. Ignore it in the others, "
-            "or let it be missing there: add it with its kind and `missing = true`."
+            f"Column `{name}` is not in {', '.join(lacking)}. Ignore it in the others; "
+            "or add it there with its kind and `missing = true`, and to the table "
+            "with empty fields."
         )
     if not used:
         return next(iter(there.values()))
@@ -115,7 +120,7 @@ def _common_kind(name: str, used: Mapping[str, Column], conflicts: list[str]) ->
 
 
 def _are_few_numbers(column: Column) -> bool:
-    return len(column.levels) <= FEW_LEVELS and all(
+    return 0 < len(column.levels) <= FEW_LEVELS and all(
         is_number(text) for text in column.level_texts
     )
 
@@ -124,18 +129,23 @@ def _category(
     name: str, used: Mapping[str, Column], missing: bool, conflicts: list[str]
 ) -> Column:
     levels: dict[str, str] = {}  # and who has it
-    same: dict[str, object] = {}
+    same: dict[str, Label] = {}
     for who, one in used.items():
         texts = one.level_texts if one.kind == "category" else ("0", "1")
         for text in texts:
             levels.setdefault(text, who)
-        same |= one.same
-    for text in [text for text in levels if text in same]:
-        levels.pop(text)  # a level here that is written in another way there
+        for written, level in one.same.items():
+            first = same.setdefault(written, level)
+            if level_text(first) != level_text(level):
+                conflicts.append(
+                    f"Column `{name}`: `{written}` is the same as `{first}`, but as "
+                    f"`{level}` in {who}. Say the same in both."
+                )
+    for text in map(level_text, same):
+        levels.pop(text, None)  # a level here that is written in another way there
     _find_alike(name, levels, conflicts)
-    first = next(iter(used.values()))
     return msgspec.structs.replace(
-        first,
+        next(iter(used.values())),
         kind="category",
         levels=tuple(sorted(levels, key=level_order)),
         same=same,
@@ -179,17 +189,20 @@ def _target(schemas: Mapping[str, Schema], conflicts: list[str]) -> Target | Non
                     f"The target's `{field}` is {_shown(mine)} in {first}, but "
                     f"{_shown(theirs)} in {who}. Say the same in both."
                 )
-    classes = dict.fromkeys(label for one in found.values() for label in one.classes)
+    # By their kinds, too: to Python, true is 1.
+    classes = {
+        (type(label), label): label for one in found.values() for label in one.classes
+    }
     if target.kind == "number" or target.groups:
         return target
-    kinds = {type(label) for label in classes}
+    kinds = {kind for kind, _ in classes}
     if len(kinds) > 1:
         conflicts.append(
             f"The classes of the target `{target.column}` are of several kinds: "
             f"{', '.join(sorted(kind.__name__ for kind in kinds))}. Write them alike."
         )
         return target
-    ordered: Sequence[Any] = sorted(classes)
+    ordered: Sequence[Any] = sorted(classes.values())
     return msgspec.structs.replace(target, classes=tuple(ordered))
 
 

@@ -1,8 +1,8 @@
 """What a column seems to be, from what was seen of it in one file.
 
 Nothing here is decided for anybody: a proposal is a text that people read and change.
-It holds no value of the file but levels of categories and classes, and of these only
-those that enough rows have.
+It holds no value of the file but levels of categories and classes, and of the levels
+only those that enough rows have.
 """
 
 from __future__ import annotations
@@ -82,18 +82,27 @@ def propose(seen: Seen) -> Proposal:
     >>> propose(seen).column.levels, propose(seen).remarks
     (('f', 'm'), ('5 % are missing', 'text with 2 values'))
     """
+    settings, why = _kind(seen)
+    if seen.is_constant and settings["kind"] != "ignore":
+        why += "; it is constant here"
+    missing = bool(seen.n_missing) and settings["kind"] != "ignore"
+    column = Column(name=seen.name, missing=missing, **settings)
+    return Proposal(column, (*gaps(seen), why))
+
+
+def gaps(seen: Seen) -> tuple[str, ...]:
+    """Return what is missing in a column, and what may say so in words.
+
+    >>> gaps(Seen("outcome", {"text"}, 20, 1, {"yes": 10, "NA": 9}, 18, {"NA"}))
+    ('5 % are missing', 'there is "NA": empty these fields if that says missing')
+    """
     remarks = []
     if seen.n_missing:
         remarks.append(_share(seen.n_missing, seen.n_rows))
     if seen.missing_words:
         words = " and ".join(f'"{one}"' for one in sorted(seen.missing_words))
         remarks.append(f"there is {words}: empty these fields if that says missing")
-    settings, why = _kind(seen)
-    if seen.is_constant and settings["kind"] != "ignore":
-        why += "; it is constant here"
-    missing = bool(seen.n_missing) and settings["kind"] != "ignore"
-    column = Column(name=seen.name, missing=missing, **settings)
-    return Proposal(column, (*remarks, why))
+    return tuple(remarks)
 
 
 def _share(part: int, whole: int) -> str:

@@ -82,8 +82,8 @@ def _missing(mine: Column, all_: Column, n: Count, n_all: Count) -> Iterator[str
         return
     if abs(share - share_of_all) > MUCH:
         yield (
-            f"{share:.0%} of the values are missing here, of all nodes "
-            f"{share_of_all:.0%}"
+            f"{100 * share:.0f} % of the values are missing here, "
+            f"{100 * share_of_all:.0f} % over all nodes"
         )
 
 

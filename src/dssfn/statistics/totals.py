@@ -69,7 +69,7 @@ def agree_totals(samples: Samples, questions: Questions) -> Program[Totals]:
 
         names = [one.name for one in questions.numbers]
         found = yield from agree_exact_scaling(
-            values, len(names), has_gaps=True, names=names
+            values, len(names), has_gaps=True, names=names, of_training=False
         )
     deviations = np.where(found.constant, 0.0, found.scale)
     return Totals(int(total[0]), total[1:], found.shift, deviations)

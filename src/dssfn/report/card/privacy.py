@@ -7,8 +7,6 @@ from dssfn.report.card.chapter import Chapter
 from dssfn.report.numbers import setting
 from dssfn.report.table import Table
 
-_RULES = ("min_rows", "min_cell")  # of a plan about few rows, which it may lack
-
 
 def privacy_chapter(plan: Plan) -> Chapter:
     """Return what nodes send by this plan, and what they do not."""
@@ -18,12 +16,7 @@ def privacy_chapter(plan: Plan) -> Chapter:
         "sums over few rows tell much of them, and the model itself tells something of "
         "the data that it was trained on."
     ]
-    rules = [
-        (name, setting(getattr(plan, name)))
-        for name in _RULES
-        if getattr(plan, name, None) is not None
-    ]
-    rules.append(("figures of each node are told to all", setting(plan.publish_scores)))
+    rules = [("figures of each node are told to all", setting(plan.publish_scores))]
     return Chapter(
         "Privacy",
         words,

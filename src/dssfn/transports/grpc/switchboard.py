@@ -335,7 +335,7 @@ class Switchboard:
         hello = exc.hello
         with self._changed:
             link = self._by_name[hello.node]
-            link.trouble = "it follows another plan"
+            link.trouble = "it follows another plan or runs another command"
             if self._has_begun or link.peer_incarnation is not None:
                 return  # it agreed before
             about = b"%d %s %s" % (hello.protocol, hello.random.encode(), hello.plan)

@@ -1,0 +1,79 @@
+"""What few rows at a node mean for privacy: it sends sums, and a sum of one is it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from dssfn.config import Plan
+from dssfn.errors import DataError
+from dssfn.federation import Federation
+from dssfn.node.spec import NodeSpec
+
+FEW = 10  # samples; with fewer, sums over them say much of each
+
+
+def check_rows(spec: NodeSpec, federation: Federation, n_rows: int) -> None:
+    """Refuse a node with so few rows that its messages would show single ones."""
+    if n_rows < federation.min_rows:
+        raise DataError(
+            f"`{Path(spec.data).name}` must have at least {federation.min_rows} rows, "
+            f"as `min_rows` of the plan says, got {n_rows}. What a node sends are "
+            "sums over its rows: the fewer they are, the more they show of each. Agree "
+            "with all nodes on a smaller `min_rows` in the plan, or join with another "
+            "organisation and take part as one node."
+        )
+
+
+def check_numbers(
+    spec: NodeSpec, federation: Federation, held: Iterable[tuple[str, int]]
+) -> None:
+    """Refuse a node that has so few numbers in a column that its sums would show them.
+
+    Where masks hide its sums, it may have as few as it likes.
+
+    Parameters
+    ----------
+    spec, federation : NodeSpec, Federation
+        The node, and its plan.
+    held : iterable of (str, int)
+        The columns of numbers, and how many rows of this node have one.
+    """
+    least = federation.min_cell
+    for name, n in () if federation.hides_nodes else held:
+        if 0 < n < least:
+            raise DataError(
+                f"`{Path(spec.data).name}`, column `{name}`: at least {least} rows "
+                "must have a number, or none, as `min_cell` of the plan says, got "
+                f"{n}. What a node sends are sums over its rows: those over so few "
+                "numbers show them. Leave the fields empty here, or agree with all "
+                "nodes to ignore the column in the schema, or on a smaller `min_cell`."
+            )
+
+
+def few_samples(n_samples: int) -> Iterator[str]:
+    """Yield a warning about a node with very few samples; none if they are enough."""
+    if n_samples == 1:
+        yield "1 sample: what this node sends reveals it. Take part with more samples."
+    elif n_samples < FEW:
+        yield (
+            f"{n_samples} samples: with so few, what this node sends may reveal them. "
+            "Take part with more samples."
+        )
+
+
+def numbers_held(plan: Plan, counts: Iterable[int]) -> Iterator[tuple[str, int]]:
+    """Yield the columns of numbers, and how many rows have one.
+
+    Parameters
+    ----------
+    plan : Plan
+        The plan; without a schema all rows have all numbers, and nothing is yielded.
+    counts : iterable of int
+        How many rows have a value of each feature.
+    """
+    of_features = iter(counts)
+    for column in plan.schema.used if plan.schema else ():
+        first, *_ = (next(of_features) for _ in column.feature_names)
+        if column.kind == "number":
+            yield column.name, first
