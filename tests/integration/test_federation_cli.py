@@ -27,7 +27,7 @@ from dssfn.node.identity import read_identity
 from dssfn.node.spec import load_node
 from dssfn.setup.pki import NODE_DAYS, Credential
 from tests.support.commands import dssfn, wrong
-from tests.support.federations import DATA, identity, init, refused, run_nodes
+from tests.support.federations import DATA, identity, init, refused, run_all
 from tests.support.handshake import meet
 from tests.support.lab import free_port
 
@@ -193,7 +193,7 @@ def test_the_folders_train_one_model_as_they_are(tmp_path):
          nodes="a,b,c")  # fmt: skip
     for k, name in enumerate("abc"):
         table[k::3].write_csv(fed / name / "data.csv")
-    run_nodes(fed, "abc")
+    run_all(fed, "abc", "node run")
     models = {(fed / n / "out" / "model.safetensors").read_bytes() for n in "abc"}
     assert len(models) == 1
 

@@ -13,7 +13,7 @@ from dssfn.datasets import FileSamples
 from dssfn.results import read_result
 from dssfn.schema import Column, Schema, Target
 from tests.support.commands import dssfn, wrong
-from tests.support.federations import run_nodes
+from tests.support.federations import run_all
 from tests.support.lab import free_port
 
 SIZE = ("--members", 2, "--layers", 1, "--width", 30)
@@ -94,7 +94,7 @@ def test_real_nodes_learn_the_simulation_s_model(schema, tables, tmp_path):
         node.write_text(text.replace('# test = "test.csv"', 'test = "test.csv"'))
     checked = dssfn("node", "check", fed / "a" / "node.toml")
     assert "data: 40 samples, 5 features" in checked.stdout
-    run_nodes(fed, "abc")
+    run_all(fed, "abc", "node run")
     models = {(fed / name / "out" / "model.safetensors").read_bytes() for name in "abc"}
     models.add((tmp_path / "out" / "model.safetensors").read_bytes())
     assert len(models) == 1

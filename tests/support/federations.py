@@ -81,22 +81,3 @@ def identity(folder):
     """As a node would read it, from its own folder alone."""
     spec, _ = load_node(folder / "node.toml")
     return read_identity(spec.certificate, spec.key, spec.authorities, spec.name)
-
-
-def run_nodes(fed, names):
-    """Run `dssfn node run` in every folder at once; all must end well."""
-    command = [sys.executable, "-m", "dssfn", "node", "run", "node.toml"]
-    running = [
-        subprocess.Popen(
-            command, cwd=fed / name, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-        for name in names
-    ]
-    try:
-        for process in running:
-            _, errors = process.communicate(timeout=600)
-            assert process.returncode == 0, errors
-    finally:
-        for process in running:
-            process.kill()
-            process.communicate()

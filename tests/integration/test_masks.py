@@ -1,0 +1,122 @@
+"""What the hub of a star receives from real nodes, with masks and without."""
+
+from __future__ import annotations
+
+import re
+import shutil
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from dssfn.node.agreement import AGREEMENT
+from dssfn.transports.grpc import exchange_pb2 as pb
+from tests.support.federations import change_plan, local, run_all
+from tests.support.lab import FEATURES, digits_of
+from tests.support.recorded import written
+
+pytestmark = pytest.mark.grpc
+
+NAMES = ("hub", "one", "two", "three")
+LEAVES = NAMES[1:]
+SIZE = ("--members", 2, "--layers", 1, "--width", 20)
+
+
+def with_digits(folder):
+    """A star whose nodes have digits; the first one is its centre."""
+    plan = (
+        "--classes",
+        ",".join(map(str, range(10))),
+        "--features",
+        ",".join(FEATURES),
+    )
+    edges = ",".join(f"hub-{leaf}" for leaf in LEAVES)
+    more = ("--target", "digit", "--edges", edges, *SIZE)
+    local(folder, NAMES, *plan, *more)
+    for k, name in enumerate(NAMES):
+        X, y = digits_of(k, len(NAMES))
+        rows = [",".join([*FEATURES, "digit"])]
+        rows += [
+            ",".join([*map(str, x), str(label)]) for x, label in zip(X, y, strict=True)
+        ]
+        (folder / name / "data.csv").write_text("\n".join(rows) + "\n")
+    return folder
+
+
+def sent_up(path):
+    """What a leaf sent to the hub: the numbers of each averaging, by its step."""
+    found = {}
+    for one in written(path):
+        envelope = pb.Envelope.FromString(one)
+        if envelope.WhichOneof("content") == "frame":
+            frame = envelope.frame
+            if frame.layer != AGREEMENT and frame.round == 0:
+                found[frame.step] = np.frombuffer(frame.values, frame.dtype)
+    return found
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """The same training twice, with masks and without; and who sent what."""
+    root = tmp_path_factory.mktemp("masks")
+    fed = with_digits(root / "fed")
+    found = {}
+    for secure in ("true", "false"):
+        change_plan(fed, secure=secure)
+        recorded = root / f"{secure}-{{name}}"
+        run_all(fed, NAMES, "node run", program=("tests.support.recorded", recorded))
+        models = {
+            (fed / name / "out" / "model.safetensors").read_bytes() for name in NAMES
+        }
+        logs = [(fed / name / "out" / "node.log").read_text() for name in NAMES]
+        letters = {name: sent_up(root / f"{secure}-{name}") for name in LEAVES}
+        found[secure] = (models, letters, logs)
+        for name in NAMES:
+            shutil.rmtree(fed / name / "out")
+    return found
+
+
+def test_masks_change_no_bit_of_the_model(runs):
+    (masked, _, _), (plain, _, _) = runs["true"], runs["false"]
+    assert masked == plain
+    assert len(plain) == 1
+
+
+def test_without_masks_the_hub_has_every_leaf_s_sums_and_with_them_noise(runs):
+    (_, masked, _), (_, plain, _) = runs["true"], runs["false"]
+    for name in LEAVES:
+        assert masked[name].keys() == plain[name].keys()
+        assert len(plain[name]) > 4
+        for step, truth in plain[name].items():
+            seen = masked[name][step].astype(float)
+            if not truth.any():
+                continue
+            error = np.linalg.norm(seen - truth) / np.linalg.norm(truth.astype(float))
+            assert error > 0.9
+        # All that a leaf has sent, byte by byte. Good masks fail once in a million.
+        sent = np.concatenate(list(masked[name].values()))
+        counts = np.bincount(sent.view(np.uint8), minlength=256)
+        assert chisquare(counts).pvalue > 1e-6
+        readable = np.concatenate(list(plain[name].values()))
+        counts = np.bincount(readable.view(np.uint8), minlength=256)
+        assert chisquare(counts).pvalue < 1e-6
+
+
+def test_the_sums_of_all_leaves_are_no_more_than_the_rest_of_the_total(runs):
+    """The hub adds up what it received: masks with itself remain in the sum."""
+    (_, masked, _), (_, plain, _) = runs["true"], runs["false"]
+    for step in plain["one"]:
+        with np.errstate(over="ignore"):
+            seen = sum(masked[name][step] for name in LEAVES)
+            truth = sum(plain[name][step] for name in LEAVES)
+        assert not np.array_equal(seen, truth)
+
+
+def test_no_key_stream_is_used_twice(runs):
+    _, _, logs = runs["true"]
+    for log in logs:
+        used = re.findall(r"mask ([0-9a-f]{16})", log)
+        assert len(used) == len(set(used))
+        assert len(used) > 12
+    every = [name for log in logs for name in re.findall(r"mask ([0-9a-f]{16})", log)]
+    assert len(every) == 2 * len(set(every))  # each by the two that share it
