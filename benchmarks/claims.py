@@ -19,7 +19,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks import grpc_ring, integers, mpi_ring
+from benchmarks import grpc_ring, integers, masked_ring, mpi_ring
 from benchmarks.claim import Claim, at_least, at_most
 from dssfn.config import Plan
 from dssfn.consensus import Gossip, Tree, exact, gossip_rounds
@@ -148,6 +148,16 @@ def rounds() -> Iterator[Claim]:
     )  # fmt: skip
 
 
+def masks() -> Iterator[Claim]:
+    for width in masked_ring.WIDTHS:
+        found = masked_ring.measure_masks(width)
+        yield at_most(
+            f"training of 5 nodes over gRPC, width {width}, with masks "
+            f"({found['masked']:.1f} s) against without ({found['plain']:.1f} s)",
+            found["ratio"], 1.15, "python -m benchmarks.masked_ring",
+        )  # fmt: skip
+
+
 MAKE_FILE = """
 import sys
 import numpy as np
@@ -226,6 +236,7 @@ PARTS: dict[str, Callable[[], Iterator[Claim]]] = {
     "mlp": integers.against_mlp,
     "prediction": integers.prediction,
     "rounds": rounds,
+    "masks": masks,
     "memory": memory,
     "nodes": many_nodes,
     "accuracy": accuracy,
