@@ -306,6 +306,8 @@ class Result(_Part, frozen=True, kw_only=True):
         was restarted after the others had left may lack the last one.
     communication, equivalence, graph : optional
         Traffic, distances between models, and the graph, where they are known.
+    secure : bool, optional
+        Whether messages were masked, so that nodes have seen totals only.
     peers : dict, optional
         A node's traffic by neighbour.
     held : tuple of tuples, optional
@@ -336,6 +338,7 @@ class Result(_Part, frozen=True, kw_only=True):
     communication: Communication | None = None
     equivalence: Equivalence | None = None
     graph: Graph | None = None
+    secure: bool | None = None
     peers: dict[str, NeighbourTraffic] | None = None
     held: tuple[tuple[int, ...], ...] | None
     confusion: tuple[tuple[int, int, int], ...] | None

@@ -343,6 +343,7 @@ def outcome_of(
         layers=layers_of(simulation, tested),
         communication=communication_of(simulation),
         equivalence=equivalence,
+        secure=run.secure,
         graph=graph_of(topology, settled.tol),
         held=None if settled.is_regression else held_by(run.shards, topology.n_nodes),
         confusion=confusion_of(tested),

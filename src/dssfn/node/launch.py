@@ -190,6 +190,7 @@ def _finish(
         train_error_db=last.train_error_db if last else None,
         scores=validation_scores(training.scores, names),
         layers=tuple(layer_of(one, test_accuracy=None) for one in layers),
+        secure=training.mask_keys is not None,
         graph=msgspec.structs.replace(
             graph_of(training.topology, network.plan.tol), names=tuple(names)
         ),

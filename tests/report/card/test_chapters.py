@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from dssfn.config import Plan
 from dssfn.report.card.chapter import Chapter, escaped, to_html, to_markdown
 from dssfn.report.card.chapters import ModelFacts, chapters_of, lead
+from dssfn.report.card.privacy import privacy_chapter
 from dssfn.report.intervals import share_interval
 from dssfn.report.numbers import clean
 from dssfn.report.table import Table
@@ -154,6 +155,14 @@ def test_settings_are_told_that_mean_something():
     assert "| members |" not in fixed
     assert "| ridge | found by validation |" in card()
     assert "| scale of the inputs | inputs are as given |" in card(standardize=False)
+
+
+@pytest.mark.parametrize(("secure", "words"), [(True, "masked: all"), (False, "graph")])
+def test_privacy_says_whether_messages_were_masked(secure, words):
+    plan = Plan(n_features=2, classes=("no", "yes"))
+    chapter = privacy_chapter(plan, secure=secure)
+    assert words in chapter.words[0]
+    assert ("messages are masked", "yes" if secure else "no") in chapter.tables[1].rows
 
 
 def test_privacy_says_what_this_plan_sends():

@@ -75,7 +75,7 @@ def chapters_of(facts: ModelFacts, result: Result | None) -> list[Chapter]:
         data_chapter(facts.plan, result),
         _procedure(facts, result),
         evaluation_chapter(result),
-        privacy_chapter(facts.plan),
+        privacy_chapter(facts.plan, secure=bool(result and result.secure)),
         Chapter(
             "Ethical considerations",
             question="Whom do predictions affect, and who may be harmed by wrong ones? "

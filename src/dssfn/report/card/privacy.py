@@ -7,16 +7,36 @@ from dssfn.report.card.chapter import Chapter
 from dssfn.report.numbers import setting
 from dssfn.report.table import Table
 
+_MASKED = (
+    "Samples and labels do not leave a node. It sends sums over its rows, which are "
+    "masked: all nodes receive the totals, and nobody sees the sums of a single node "
+    "unless all of its mask partners work together. No noise is added: totals over few "
+    "rows tell much of them, and the model itself tells something of the data that it "
+    "was trained on."
+)
+_PLAIN = (
+    "Samples and labels do not leave a node. It sends sums over its rows to its "
+    "neighbours on the graph, and all nodes receive the totals. No noise is added: "
+    "sums over few rows tell much of them, and the model itself tells something of the "
+    "data that it was trained on."
+)
 
-def privacy_chapter(plan: Plan) -> Chapter:
-    """Return what nodes send by this plan, and what they do not."""
-    words = [
-        "Samples and labels do not leave a node. It sends sums over its rows to its "
-        "neighbours on the graph, and all nodes receive the totals. No noise is added: "
-        "sums over few rows tell much of them, and the model itself tells something of "
-        "the data that it was trained on."
+
+def privacy_chapter(plan: Plan, *, secure: bool) -> Chapter:
+    """Return what nodes send by this plan, and what they do not.
+
+    Parameters
+    ----------
+    plan : Plan
+        The plan of the training.
+    secure : bool
+        Whether messages were masked.
+    """
+    words = [_MASKED if secure else _PLAIN]
+    rules = [
+        ("messages are masked", setting(secure)),
+        ("figures of each node are told to all", setting(plan.publish_scores)),
     ]
-    rules = [("figures of each node are told to all", setting(plan.publish_scores))]
     return Chapter(
         "Privacy",
         words,
