@@ -49,7 +49,8 @@ def mask_partners(
             f"`mask_degree` must be even for an odd number of nodes, {n_nodes}; got "
             f"{degree}."
         )
-    if n_nodes == 1:
-        return ((),)
+    if degree == n_nodes - 1:
+        nodes = range(n_nodes)
+        return tuple(tuple(other for other in nodes if other != node) for node in nodes)
     graph = build_topology("regular", n_nodes, degree=degree)
     return tuple(tuple(graph.neighbours(node)) for node in range(n_nodes))
