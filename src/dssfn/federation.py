@@ -72,6 +72,8 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     mask_degree : int, optional
         How many nodes a node shares masks with; by default all others among up to 16
         nodes, else about 2 log2 of their number.
+    min_nodes : int
+        The least number of nodes that real ones take part with.
     min_rows : int
         A node with fewer training rows takes no part: what it would send is computed
         from them, and the fewer they are, the more it shows of each.
@@ -88,6 +90,7 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     round_deadline: float = 30.0
     secure: bool = True
     mask_degree: int | None = None
+    min_nodes: int = FEWEST_HIDDEN
     min_rows: int = 20
     min_cell: int = 5
     publish_sites: bool = False
@@ -103,7 +106,7 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 "`round_deadline` must be a positive number of seconds, "
                 f"got {self.round_deadline!r}."
             )
-        for field in ("min_rows", "min_cell"):
+        for field in ("min_nodes", "min_rows", "min_cell"):
             if getattr(self, field) < 1:
                 raise PlanError(
                     f"`{field}` must be at least 1, got {getattr(self, field)}."

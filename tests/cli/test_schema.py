@@ -130,7 +130,7 @@ def big(folder):
 def test_a_federation_takes_a_schema(table, tmp_path):
     out, fed = tmp_path / "schema.toml", tmp_path / "fed"
     dssfn("schema", table, "--target", "outcome", "--out", out)
-    names = ("--nodes", "north,south")
+    names = ("--nodes", "north,south,east")
     result = dssfn("federation", "init", fed, *names, "--schema", out)
     assert result.exit_code == 0, result.output
     plan = load_federation(fed / "plan.toml").training
@@ -159,7 +159,7 @@ def test_a_schema_says_it_all(table, tmp_path, more, message):
     dssfn("schema", table, "--target", "outcome", "--out", out)
     more = [table if one == "TABLE" else one for one in more]
     fed = tmp_path / "fed"
-    command = ("federation", "init", fed, "--nodes", "a,b", "--schema", out)
+    command = ("federation", "init", fed, "--nodes", "a,b,c", "--schema", out)
     assert message in wrong(*command, *more)
     assert not fed.exists()
 
@@ -168,7 +168,7 @@ def test_a_schema_without_a_target_makes_no_federation(table, tmp_path):
     out = tmp_path / "schema.toml"
     dssfn("schema", table, "--out", out)
     said = wrong(
-        "federation", "init", tmp_path / "f", "--nodes", "a,b", "--schema", out
+        "federation", "init", tmp_path / "f", "--nodes", "a,b,c", "--schema", out
     )
     assert "must have a target" in said
 
@@ -299,7 +299,7 @@ def test_options_about_files_need_a_file_of_their_format(table, tmp_path):
     ):
         said = wrong(*command, "--sheet", "2024")
         assert "`--sheet` must be left out: it is for .xlsx, got `north.csv`" in said
-    fed = ("federation", "init", tmp_path / "fed", "--nodes", "a,b")
+    fed = ("federation", "init", tmp_path / "fed", "--nodes", "a,b,c")
     for more in ((), ("--schema", schema)):
         assert "`--id` must come with `--like`" in wrong(*fed, *more, "--id", "id")
 
@@ -309,7 +309,7 @@ def test_a_federation_is_like_a_file_that_is_read_as_the_options_say(tmp_path):
     sample.write_text("patient;day;size;kind\n1;2024-01-31;1,234;é\n2;2024;2,5;b\n",
                       encoding="latin-1")  # fmt: skip
     read = ("--id", "patient", "--drop", "day", "--encoding", "latin-1")
-    common = ("--nodes", "a,b", "--target", "kind", *read)
+    common = ("--nodes", "a,b,c", "--target", "kind", *read)
     assert dssfn("federation", "init", tmp_path / "one", "--like", sample,
                  *common).exit_code == 0  # fmt: skip
     training = load_federation(tmp_path / "one" / "plan.toml").training

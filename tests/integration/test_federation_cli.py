@@ -390,14 +390,14 @@ def test_labels_in_quotes_are_text():
 def test_nothing_is_ever_overwritten(tmp_path):
     (tmp_path / "fed").mkdir()
     (tmp_path / "fed" / "mine").write_text("mine")
-    error = wrong("federation", "init", tmp_path / "fed", "--nodes", "a,b")
+    error = wrong("federation", "init", tmp_path / "fed", "--nodes", "a,b,c")
     assert "not empty" in error
     assert "move this one away" in error
     assert [path.name for path in (tmp_path / "fed").iterdir()] == ["mine"]
-    error = wrong("federation", "init", tmp_path / "fed" / "mine", "--nodes", "a,b")
+    error = wrong("federation", "init", tmp_path / "fed" / "mine", "--nodes", "a,b,c")
     assert "is a file" in error
     error = wrong(
-        "federation", "init", tmp_path / "fed" / "mine" / "x", "--nodes", "a,b"
+        "federation", "init", tmp_path / "fed" / "mine" / "x", "--nodes", "a,b,c"
     )
     assert "a folder that can be made" in error
     assert [path.name for path in tmp_path.iterdir()] == ["fed"]
@@ -412,7 +412,7 @@ def test_an_empty_folder_may_be_filled(tmp_path):
 def test_the_current_folder_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert "not the one you are in" in wrong(
-        "federation", "init", ".", "--nodes", "a,b"
+        "federation", "init", ".", "--nodes", "a,b,c"
     )
 
 
@@ -612,3 +612,10 @@ def test_help_shows_an_example():
         result = dssfn(*command.split(), "--help")
         assert result.exit_code == 0
         assert f"Example: dssfn {command}" in " ".join(result.stdout.split())
+
+
+def test_two_nodes_are_warned_before_anything_is_made(tmp_path):
+    said = wrong("federation", "init", tmp_path / "fed", "--nodes", "a,b", *DATA)
+    assert "each learns the other's sums" in said
+    assert "`--min-nodes 2`" in said
+    assert not (tmp_path / "fed").exists()

@@ -1,8 +1,10 @@
-"""Fifty trainings, each disturbed at a random moment, end as if none had been."""
+"""Trainings, each disturbed at a random moment, end as if none had been."""
 
 import random
+import re
 import signal
 import time
+from collections import Counter
 from contextlib import closing
 
 import pytest
@@ -33,7 +35,7 @@ def undisturbed(tmp_path_factory):
     return train
 
 
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", range(200))
 def test_a_disturbed_training_ends_with_the_undisturbed_model(
     seed, undisturbed, tmp_path
 ):
@@ -50,9 +52,21 @@ def test_a_disturbed_training_ends_with_the_undisturbed_model(
         printed = "\n".join(map(lab.printed, lab.names))
         assert set(codes.values()) == {0}, printed
         assert lab.digests() == digests, printed
+        check_key_streams(lab)
         for name in lab.names:
             out = lab.folder(name) / "out"
             assert not [path for path in out.iterdir() if path.name.startswith(".")]
+
+
+def check_key_streams(lab):
+    """No key stream hides two messages: each is used by the two nodes that share it."""
+    every = Counter()
+    for name in lab.names:
+        log = (lab.folder(name) / "out" / "node.log").read_text()
+        used = Counter(re.findall(r"mask ([a-p]{16})", log))
+        assert set(used.values()) == {1}
+        every += used
+    assert max(every.values()) == 2
 
 
 def disturb(lab, rng):

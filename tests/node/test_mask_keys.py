@@ -13,6 +13,7 @@ from dssfn.errors import PlanError, ProtocolError
 from dssfn.federation import STATISTICS, TRAINING, Federation, Graph, Member
 from dssfn.masking import mask_partners
 from dssfn.node.agreement import Assembly
+from dssfn.node.few_rows import check_nodes
 from dssfn.node.identity import Identity
 from dssfn.node.mask_keys import Announcement, MaskKeys, mask_keys_of
 from dssfn.setup import pki
@@ -133,3 +134,16 @@ def test_a_plan_says_whether_messages_are_masked():
     with pytest.raises(PlanError, match=r"`secure`.*secure = false"):
         Federation(nodes, Graph(kind="star"), **dense)
     assert not Federation(nodes, Graph(kind="star"), **dense, secure=False).secure
+
+
+def test_two_nodes_must_agree_to_learn_each_other_s_sums():
+    nodes = (Member("north", "n:1"), Member("south"))
+    two = Federation(nodes, Graph(kind="path"), PLAN)
+    assert not two.hides_nodes
+    with pytest.raises(PlanError, match=r"at least 3, as `min_nodes`.*got 2"):
+        check_nodes(two)
+    check_nodes(msgspec.structs.replace(two, min_nodes=2))
+    check_nodes(federation())
+    assert federation().hides_nodes
+    with pytest.raises(PlanError, match="`min_nodes` must be at least 1"):
+        federation(min_nodes=0)

@@ -18,7 +18,8 @@ DATA = ("--classes", "yes,no", "--features", "age,bmi")
 
 
 def init(folder, *args, nodes="a,b,c,d"):
-    result = dssfn("federation", "init", folder, "--nodes", nodes, *args)
+    few = ("--min-nodes", 2)
+    result = dssfn("federation", "init", folder, "--nodes", nodes, *few, *args)
     assert result.exit_code == 0, result.output
     return result.stdout
 
@@ -72,7 +73,8 @@ def change_plan(folder, **settings):
 
 
 def refused(folder, *args, nodes="a,b,c,d"):
-    error = wrong("federation", "init", folder, "--nodes", nodes, *args)
+    few = ("--min-nodes", 2)
+    error = wrong("federation", "init", folder, "--nodes", nodes, *few, *args)
     assert not Path(folder).exists()
     return error
 

@@ -88,6 +88,7 @@ class Lab:
         settings = {**self.training, **changes}
         lines = [
             f"round_deadline = {self.deadline}",
+            "min_nodes = 2",
             f"secure = {_toml(self.secure and _can_be_masked(settings))}",
             "[graph]",
             f'kind = "{self.kind}"',

@@ -40,7 +40,13 @@ from dssfn.cli.sample import data_settings, schema_settings
 from dssfn.config import Plan
 from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.errors import PlanError
-from dssfn.federation import Federation, Graph, Member, split_address
+from dssfn.federation import (
+    FEWEST_HIDDEN,
+    Federation,
+    Graph,
+    Member,
+    split_address,
+)
 from dssfn.hints import listing
 from dssfn.topology import KINDS
 
@@ -111,6 +117,9 @@ def init(
             show_default="all, or of more than 16 nodes about 2 log2",
         ),
     ] = None,
+    min_nodes: Annotated[
+        int, option("With fewer nodes than this none takes part.", NETWORK)
+    ] = FEWEST_HIDDEN,
     min_rows: Annotated[
         int, option("A node with fewer rows takes no part.", NETWORK)
     ] = 20,
@@ -178,7 +187,7 @@ def init(
         standardize=standardize, bias=bias, units=units, image_shape=image_shape,
         solver=solver, consensus="tree", seed=seed,
     )  # fmt: skip
-    names = _names(nodes)
+    names = _names(nodes, min_nodes)
     samples = like or []
     check_has_file(read, samples, "`--like`, the file that it is about")
     if schema is not None or len(samples) > 1:
@@ -201,6 +210,7 @@ def init(
         round_deadline=round_deadline,
         secure=preset != "paper" if secure is None else secure,
         mask_degree=mask_degree,
+        min_nodes=min_nodes,
         min_rows=min_rows,
         min_cell=min_cell,
         publish_sites=publish_sites,
@@ -220,11 +230,17 @@ def init(
         _tell(folder, federation, left_open, rehearsal=not address)
 
 
-def _names(nodes: str) -> list[str]:
+def _names(nodes: str, least: int) -> list[str]:
     names = words("--nodes", nodes)
     if len(names) < 2:
         raise PlanError(
             f"`--nodes` must name at least two nodes, as in a,b,c; got {nodes!r}."
+        )
+    if len(names) < least:
+        raise PlanError(
+            f"`--nodes` must name at least {least} nodes, got {nodes!r}: of two, each "
+            "learns the other's sums, by taking its own from the total. If both agree "
+            "to that, say `--min-nodes 2`."
         )
     return names
 

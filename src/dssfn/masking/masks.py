@@ -11,6 +11,8 @@ from dssfn.errors import NumericalError
 from dssfn.masking.ciphers import EphemeralKey, add_stream
 from dssfn.programs import Message
 
+_LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
+
 
 @dataclass(slots=True)
 class Masks:
@@ -59,12 +61,13 @@ def leaving(
 
 
 def stream_name(secret: bytes, step: int) -> str:
-    """Return a name of a key stream that tells nothing of it.
+    """Return a name of a key stream that tells nothing of it, of letters a to p.
 
     >>> stream_name(bytes(32), 1)
-    'eec943281c2a5429'
+    'oomjedcibmckfecj'
     """
-    return hashlib.sha256(b"name" + secret + step.to_bytes(8, "big")).hexdigest()[:16]
+    digest = hashlib.sha256(b"name" + secret + step.to_bytes(8, "big")).hexdigest()
+    return digest[:16].translate(_LETTERS)
 
 
 def masks_in_one_place(partners: Sequence[Sequence[NodeId]]) -> Masks:

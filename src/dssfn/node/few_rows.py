@@ -6,11 +6,27 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from dssfn.config import Plan
-from dssfn.errors import DataError
+from dssfn.errors import DataError, PlanError
 from dssfn.federation import Federation
 from dssfn.node.spec import NodeSpec
 
 FEW = 10  # samples; with fewer, sums over them say much of each
+
+
+def check_nodes(federation: Federation) -> None:
+    """Refuse a federation of so few nodes that totals would show what each of them has.
+
+    A node takes its own sums from the total, and has those of all others.
+    """
+    n_nodes = len(federation.nodes)
+    if n_nodes < federation.min_nodes:
+        raise PlanError(
+            f"`nodes` must be at least {federation.min_nodes}, as `min_nodes` of the "
+            f"plan says, got {n_nodes}. Every node learns the totals, and by taking "
+            "its own sums from them those of all others together: of two nodes, the "
+            "other one's. Find more organisations, or agree with all nodes on a "
+            "smaller `min_nodes` in the plan."
+        )
 
 
 def check_rows(spec: NodeSpec, federation: Federation, n_rows: int) -> None:

@@ -19,7 +19,13 @@ from dssfn.federation import TRAINING
 from dssfn.modelfile import save_network
 from dssfn.node.connect import connect, training_terms
 from dssfn.node.farewell import farewell
-from dssfn.node.few_rows import check_numbers, check_rows, few_samples, numbers_held
+from dssfn.node.few_rows import (
+    check_nodes,
+    check_numbers,
+    check_rows,
+    few_samples,
+    numbers_held,
+)
 from dssfn.node.mask_keys import mask_keys_of
 from dssfn.node.own_scores import OwnSamples
 from dssfn.node.preflight import (
@@ -70,6 +76,7 @@ def launch(
     """
     start = time.perf_counter()
     spec, federation = load_node(node)
+    check_nodes(federation)
     plan, averaging = settled(federation)
     identity = identity_of(spec)
     with while_reading():

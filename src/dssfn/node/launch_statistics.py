@@ -12,7 +12,7 @@ import msgspec
 from dssfn.federation import STATISTICS
 from dssfn.node.connect import connect, statistics_terms
 from dssfn.node.farewell import farewell
-from dssfn.node.few_rows import check_numbers, check_rows, few_samples
+from dssfn.node.few_rows import check_nodes, check_numbers, check_rows, few_samples
 from dssfn.node.mask_keys import mask_keys_of
 from dssfn.node.preflight import identity_of, prepare_place, samples_of
 from dssfn.node.read_settings import in_words_of_the_node
@@ -51,6 +51,7 @@ def launch_statistics(
     spec, federation = load_node(node)
     if out is not None:
         spec = msgspec.structs.replace(spec, out=str(out))
+    check_nodes(federation)
     plan, _ = settled(federation)
     questions = Questions.of(plan)
     identity = identity_of(spec)

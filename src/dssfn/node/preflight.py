@@ -24,7 +24,13 @@ from dssfn.federation import Federation, split_address
 from dssfn.masking import mask_partners
 from dssfn.node.checkpoint import CHECKPOINT_FILE, Checkpoints
 from dssfn.node.connect import largest_letter, neighbours_of
-from dssfn.node.few_rows import check_numbers, check_rows, few_samples, numbers_held
+from dssfn.node.few_rows import (
+    check_nodes,
+    check_numbers,
+    check_rows,
+    few_samples,
+    numbers_held,
+)
 from dssfn.node.identity import Identity, read_identity
 from dssfn.node.read_settings import in_words_of_the_node, shown_settings
 from dssfn.node.runtime import settled
@@ -209,6 +215,7 @@ def examine(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
     plan, _ = settled(federation)
 
     def plan_of() -> str:
+        check_nodes(federation)
         largest = 8 * largest_letter(plan, len(federation.nodes)) / 1e6
         shown = f"{largest:,.0f}" if largest >= 10 else f"{largest:.2g}"
         return (

@@ -23,6 +23,7 @@ _PLAN_HEAD = """\
 _RULES = {
     "round_deadline": "seconds within which a neighbour that is gone is named",
     "secure": "whether messages are masked, so that nodes see totals only",
+    "min_nodes": "with fewer nodes none takes part: two learn each other's sums",
     "min_rows": "a node with fewer rows takes no part: little would hide them",
     "min_cell": "statistics show no count of fewer rows",
     "publish_sites": "whether statistics show the figures of every node",
