@@ -10,10 +10,9 @@ import pytest
 from scipy.stats import chisquare
 
 from dssfn.node.agreement import AGREEMENT
-from dssfn.transports.grpc import exchange_pb2 as pb
+from dssfn.transports.recording import recorded_letters
 from tests.support.federations import change_plan, local, run_all
 from tests.support.lab import FEATURES, digits_of
-from tests.support.recorded import written
 
 pytestmark = pytest.mark.grpc
 
@@ -43,15 +42,12 @@ def with_digits(folder):
     return folder
 
 
-def sent_up(path):
-    """What a leaf sent to the hub: the numbers of each averaging, by its step."""
-    found = {}
-    for one in written(path):
-        envelope = pb.Envelope.FromString(one)
-        if envelope.WhichOneof("content") == "frame":
-            frame = envelope.frame
-            if frame.layer != AGREEMENT and frame.round == 0:
-                found[frame.step] = np.frombuffer(frame.values, frame.dtype)
+def received(folder):
+    """What the hub received from its leaves: by name, the numbers of each averaging."""
+    found = {name: {} for name in LEAVES}
+    for head, values in recorded_letters(folder):
+        if head.layer != AGREEMENT and head.round == 0:
+            found[NAMES[head.sender]][head.step] = values
     return found
 
 
@@ -63,14 +59,12 @@ def runs(tmp_path_factory):
     found = {}
     for secure in ("true", "false"):
         change_plan(fed, secure=secure)
-        recorded = root / f"{secure}-{{name}}"
-        run_all(fed, NAMES, "node run", program=("tests.support.recorded", recorded))
+        run_all(fed, NAMES, "node run", "--record", root / f"{secure}-{{name}}")
         models = {
             (fed / name / "out" / "model.safetensors").read_bytes() for name in NAMES
         }
         logs = [(fed / name / "out" / "node.log").read_text() for name in NAMES]
-        letters = {name: sent_up(root / f"{secure}-{name}") for name in LEAVES}
-        found[secure] = (models, letters, logs)
+        found[secure] = (models, received(root / f"{secure}-hub"), logs)
         for name in NAMES:
             shutil.rmtree(fed / name / "out")
     return found

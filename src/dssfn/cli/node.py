@@ -63,12 +63,20 @@ def run(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Forget the checkpoint; start from scratch.")
     ] = False,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Keep all that is received, to look at it later."
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Train with the other nodes; go on from the checkpoint if there is one."""
     from dssfn.node.launch import launch
 
-    out, result = launch(node, fresh=fresh, while_reading=reading_progress)
+    out, result = launch(
+        node, fresh=fresh, record=record, while_reading=reading_progress
+    )
     if json:
         print_json({"out": str(out), **msgspec.to_builtins(result)})
     else:

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from dssfn._atomic import make_writable
 from dssfn.config import Plan, bytes_of
 from dssfn.cores import n_cores
 from dssfn.federation import TRAINING
@@ -53,6 +54,7 @@ from dssfn.results import (
 from dssfn.scoring import validation_scores
 from dssfn.summary import graph_of, layer_of, settings_of
 from dssfn.training import Model
+from dssfn.transports.recording import RecordingTransport
 
 log = logging.getLogger("dssfn.node")
 
@@ -61,6 +63,7 @@ def launch(
     node: Path,
     *,
     fresh: bool = False,
+    record: Path | None = None,
     while_reading: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> tuple[Path, Result]:
     """Train one node with the others, and return its folder `out` and its result.
@@ -71,6 +74,8 @@ def launch(
         The node's file.
     fresh : bool
         Whether to forget the checkpoint and start from scratch.
+    record : Path, optional
+        A folder to keep all letters in that the node receives.
     while_reading : callable
         Returns a context in which the node's files are read and checked.
     """
@@ -88,6 +93,8 @@ def launch(
         if test is not None:
             look_at(test, plan)
     out = prepare_place(spec, plan)
+    if record is not None:
+        make_writable(record, "--record", private=True)
     metrics = _metrics_of(spec.metrics)
     checkpoints = checkpoints_of(spec, federation, samples)
     if fresh:
@@ -102,15 +109,18 @@ def launch(
             memory=bytes_of(spec.memory) if spec.memory else None,
             n_threads=spec.threads or n_cores(),
         )
+        transport = connect(
+            spec, federation, training_terms(federation, plan), identity
+        )
+        if record is not None:
+            transport = RecordingTransport(transport, record)
         training = NodeTraining(
             node=own.node,
             topology=federation.topology(),
             plan=plan,
             averaging=averaging,
             samples=samples,
-            transport=connect(
-                spec, federation, training_terms(federation, plan), identity
-            ),
+            transport=transport,
             checkpoints=checkpoints,
             memory=own.memory,
             n_threads=own.n_threads,
