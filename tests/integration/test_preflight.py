@@ -286,3 +286,11 @@ def test_the_index_of_a_pandas_table_is_no_feature(tmp_path):
     init(tmp_path / "fed", "--like", sample, "--target", "y")
     plan = load_federation(tmp_path / "fed" / "plan.toml").training
     assert plan.feature_names == ("a",)
+
+
+def test_a_plan_is_no_node_s_file(tmp_path):
+    fed = tmp_path / "fed"
+    init(fed, *DATA, nodes="a,b,c")
+    for command in (("node", "check"), ("node", "run"), ("federation", "statistics")):
+        said = wrong(*command, fed / "plan.toml")
+        assert "got the plan of a federation. Give the node.toml" in said

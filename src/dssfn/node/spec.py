@@ -101,6 +101,11 @@ def load_node(path: str | Path) -> tuple[NodeSpec, Federation]:
     if path.is_dir():
         path /= NODE_FILE
     content = read_toml(path, "node")
+    if "nodes" in content and "training" in content:
+        raise PlanError(
+            f"`{path}` must be a node's file, got the plan of a federation. Give the "
+            f"{NODE_FILE} that names it."
+        )
     spec: NodeSpec = convert_toml(content, NodeSpec, path, [NodeSpec, ReadOptions])
     folder = path.resolve().parent
     paths = {
