@@ -63,6 +63,8 @@ def drive(
         layer = messages[0].layer
         means = average(values, averaging, transport, layer=layer, step=step)
         step += 1
+        if masks is not None:
+            masks.hear(means[nodes[0]])
         return [means[node] for node in nodes]
 
     with Workers(len(nodes), n_cores) as workers:

@@ -138,7 +138,8 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
         Of two nodes each can take its own from the total, which leaves the other's.
         """
-        return self.secure and len(self.nodes) >= FEWEST_HIDDEN
+        is_public = self.training.folds == "nodes"  # the sums of layer 0 are
+        return self.secure and len(self.nodes) >= FEWEST_HIDDEN and not is_public
 
     def topology(self) -> Topology:
         """Return the graph with its mixing matrix."""

@@ -173,6 +173,8 @@ def run_programs(
             ]
             values = _Values(make, averaging.order(step), workers)
             averages = list(averaging.mix(values, step))
+        if masks is not None:
+            masks.hear(averages[0])
         if on_average:
             on_average(messages[0], averages[0])
         return averages

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import hmac
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,12 +18,14 @@ from dssfn.masking import (
     EphemeralKey,
     Flood,
     Masks,
+    leaving,
     mask_partners,
     masks_in_one_place,
     packed,
     unpacked,
 )
 from dssfn.masking.ciphers import AT_ONCE, add_stream
+from dssfn.programs import Message
 from dssfn.topology import build_topology
 
 EXTREMES = np.iinfo(np.int64)
@@ -80,12 +86,17 @@ def test_all_others_but_one_together_learn_nothing():
     message = np.full(20_000, 12345)
     sent = message.copy()
     masks.cover(0, sent, 0)
+
+    def unmask(colluder):
+        key = hmac.digest(masks.secrets[colluder][0], b"", "sha256")
+        add_stream(sent, key, 0, is_added=False)
+
     for colluder in (1, 2, 3):  # not 4
-        add_stream(sent, masks.secrets[colluder][0], 0, is_added=False)
+        unmask(colluder)
     error = np.linalg.norm(sent.astype(float) - message) / np.linalg.norm(message)
     assert error > 0.9
     assert chisquare(np.bincount(sent.view(np.uint8), minlength=256)).pvalue > 1e-6
-    add_stream(sent, masks.secrets[4][0], 0, is_added=False)
+    unmask(4)
     assert np.array_equal(sent, message)
 
 
@@ -98,6 +109,53 @@ def test_a_key_stream_is_used_once():
     for step in (5, 3):
         with pytest.raises(NumericalError, match="used once"):
             masks.cover(0, np.zeros(2, dtype=np.int64), step)
+
+
+def test_who_was_told_another_total_has_other_masks():
+    """A false total to one node makes noise of all that follows."""
+    secrets = masks_in_one_place(mask_partners(3)).secrets
+    told = [Masks({node: secrets[node]}) for node in range(3)]
+    plain = [np.full(1000, node) for node in range(3)]
+    for totals in ([5, 5, 5], [7, 8, 7]):  # the same for all, then another for node 1
+        for masks, total in zip(told, totals, strict=True):
+            masks.hear(np.array([total]))
+        sent = [one.copy() for one in plain]
+        for node, one in enumerate(sent):
+            told[node].cover(node, one, totals[0])
+        assert np.array_equal(sum(sent), sum(plain)) is (totals[0] == 5)
+    assert chisquare(np.bincount(sum(sent).view(np.uint8), minlength=256)).pvalue > 1e-6
+
+
+def test_equal_secrets_are_refused():
+    with pytest.raises(ProtocolError, match="the same secret"):
+        Masks({0: {1: bytes(32), 2: bytes(32)}})
+
+
+@pytest.mark.parametrize(
+    "values", [np.zeros(3), np.zeros((3, 2), dtype=np.int64, order="F")]
+)
+def test_what_cannot_be_masked_in_place_is_refused(values):
+    with pytest.raises(NumericalError, match="integers in a row"):
+        add_stream(values, bytes(32), 0, is_added=True)
+
+
+def test_real_numbers_do_not_leave_with_masks():
+    masks = masks_in_one_place(mask_partners(2))
+    with pytest.raises(NumericalError, match="real numbers"):
+        leaving(Message.of(np.ones(2)), 0, step=0, masks=masks)
+
+
+def test_plans_without_masks_need_no_cryptography():
+    code = (
+        "import sys; sys.modules['cryptography'] = None\n"
+        "import numpy as np\n"
+        "from dssfn import DSSFNClassifier, simulate\n"
+        "X = np.arange(60.0).reshape(20, 3) % 7\n"
+        "model = DSSFNClassifier(2, members=2, n_layers=0).fit(X, np.arange(20) % 2)\n"
+        "print(model.predict(X).shape)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "(20,)\n", done.stderr
 
 
 def test_streams_of_steps_and_keys_share_nothing():
@@ -122,25 +180,28 @@ def test_partners_are_mutual_and_enough(n_nodes):
     assert partners == mask_partners(n_nodes)
 
 
-@pytest.mark.parametrize(("n_nodes", "degree"), [(5, 1), (5, 5), (5, 3), (40, 40)])
+@pytest.mark.parametrize(
+    ("n_nodes", "degree"), [(5, 1), (5, 5), (5, 3), (40, 40), (40, 3), (41, 5)]
+)
 def test_wrong_degrees_are_refused(n_nodes, degree):
     with pytest.raises(PlanError, match="mask_degree"):
         mask_partners(n_nodes, degree)
 
 
 def test_secrets_are_of_two_nodes_and_one_training():
-    a, b, c = (EphemeralKey() for _ in range(3))
-    secret = a.secret_with(b.public, b"x")
-    assert secret == b.secret_with(a.public, b"x")
+    a, b, c = (EphemeralKey(node) for node in range(3))
+    secret = a.secret_with(1, b.public, b"x")
+    assert secret == b.secret_with(0, a.public, b"x")
     others = {
-        a.secret_with(c.public, b"x"),
-        c.secret_with(b.public, b"x"),
-        a.secret_with(b.public, b"y"),
+        a.secret_with(2, c.public, b"x"),
+        c.secret_with(1, b.public, b"x"),
+        a.secret_with(1, b.public, b"y"),
+        a.secret_with(2, b.public, b"x"),  # the same key in another node's name
     }
     assert secret not in others
     assert len(secret) == 32
     with pytest.raises(ProtocolError, match="nobody can share"):
-        a.secret_with(bytes(32), b"x")
+        a.secret_with(1, bytes(32), b"x")
 
 
 @pytest.mark.parametrize("kind", ["path", "star", "circular", "complete"])

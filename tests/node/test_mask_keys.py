@@ -11,11 +11,17 @@ import pytest
 from dssfn.config import Plan
 from dssfn.errors import PlanError, ProtocolError
 from dssfn.federation import STATISTICS, TRAINING, Federation, Graph, Member
-from dssfn.masking import mask_partners
+from dssfn.masking import EphemeralKey, mask_partners
 from dssfn.node.agreement import Assembly
 from dssfn.node.few_rows import check_nodes
 from dssfn.node.identity import Identity
-from dssfn.node.mask_keys import Announcement, MaskKeys, mask_keys_of
+from dssfn.node.mask_keys import (
+    Announcement,
+    MaskKeys,
+    _digest_of,
+    mask_keys_of,
+)
+from dssfn.progress import Progress
 from dssfn.setup import pki
 from dssfn.transports import memory_network
 
@@ -120,7 +126,17 @@ def test_an_announcement_that_was_changed_on_its_way_is_refused():
         bad = msgspec.structs.replace(good, **changes)
         with pytest.raises(ProtocolError, match="in the name of south is not its own"):
             keys._verified(1, 0, msgspec.msgpack.encode(bad))
-    for record in (b"", b"nonsense", msgspec.msgpack.encode([1, 2])):
+    nested = msgspec.msgpack.encode([good.public, good.signature, b"", "more"])
+    short = msgspec.msgpack.encode(msgspec.structs.replace(good, public=b"short"))
+    deep = b"\x94" + msgspec.msgpack.encode(good)[1:] + b"\x91" * 5000 + b"\x90"
+    for record in (
+        b"",
+        b"nonsense",
+        msgspec.msgpack.encode([1, 2]),
+        nested,
+        short,
+        deep,
+    ):
         with pytest.raises(ProtocolError, match="in the name of south"):
             keys._verified(1, 0, record)
 
@@ -147,3 +163,27 @@ def test_two_nodes_must_agree_to_learn_each_other_s_sums():
     assert federation().hides_nodes
     with pytest.raises(PlanError, match="`min_nodes` must be at least 1"):
         federation(min_nodes=0)
+
+
+def test_a_member_that_announces_another_s_key_is_found(monkeypatch):
+    """It would share that node's masks with a third, which then cancel each other."""
+    made = []
+
+    class Same(EphemeralKey):
+        def __init__(self, node):
+            super().__init__(node)
+            if made and node == 2:
+                self.public = made[0]
+            made.append(self.public)
+
+    monkeypatch.setattr("dssfn.node.mask_keys.EphemeralKey", Same)
+    with pytest.raises(ProtocolError, match="announced the same key"):
+        agreed([keys_of(name) for name in NAMES])
+
+
+def test_nodes_that_go_on_from_different_layers_share_no_masks():
+    key = np.random.default_rng(0).normal(size=4)
+    assert _digest_of(None) == b""
+    one, other = (Progress(({"O": key + k},), (1,)) for k in (0, 1e-9))
+    assert _digest_of(one) != _digest_of(other)
+    assert _digest_of(one) == _digest_of(Progress(({"O": key.copy()},), (1,)))

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from dssfn.config import Plan
+from dssfn.masking import Masks, mask_partners, masks_in_one_place
 from dssfn.node.checkpoint import Checkpoints
 from dssfn.node.runtime import NodeTraining
 from dssfn.planning import settle
@@ -83,3 +84,48 @@ def test_a_node_that_has_all_layers_counts_no_scores_among_them(tmp_path, caplog
     ]
     go_on = training.how_to_go_on(tmp_path)
     assert f"{len(training.records)} layers are saved" in go_on
+
+
+def test_what_is_sent_after_the_last_layer_is_masked_too(tmp_path):
+    """Nodes that have all layers still send sums of their rows: how good they are."""
+    topology = build_topology("path", 3)
+    plan = Plan(n_features=3, classes=(0, 1), n_layers=1, width=10, members=1)
+    plan, averaging = settle(plan, topology)
+    assert plan.is_exact
+    rng = np.random.default_rng(1)
+    T = one_hot(rng.integers(2, size=20), 2)
+    shards = [Shard(rng.normal(size=(3, 20)), T) for _ in range(3)]
+    arcs = [(0, 1), (1, 0), (1, 2), (2, 1)]
+    secrets = masks_in_one_place(mask_partners(3)).secrets
+    used = []
+
+    class Keys:
+        """Masks without the exchange of keys."""
+
+        def __init__(self, node):
+            self.node = node
+
+        def agree(self, everybody, transport, start):
+            mine = {self.node: secrets[self.node]}
+            return Masks(mine, on_use=lambda name: used.append((self.node, name)))
+
+    def one(node, transport):
+        transport.deadline, transport.patience = 20.0, 20.0
+        return NodeTraining(
+            node=node,
+            topology=topology,
+            plan=plan,
+            averaging=averaging,
+            samples=shards[node],
+            transport=transport,
+            checkpoints=Checkpoints(tmp_path / f"{node}.checkpoint", {}),
+            mask_keys=Keys(node),
+        ).run()
+
+    for _ in range(2):  # the second time all of them have all layers
+        used.clear()
+        with ThreadPoolExecutor(3) as pool:
+            hosts = memory_network([[0], [1], [2]], arcs)
+            models = list(pool.map(one, range(3), hosts))
+        assert {node for node, _ in used} == {0, 1, 2}
+        assert len({model.output.tobytes() for model in models}) == 1

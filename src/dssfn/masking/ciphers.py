@@ -2,31 +2,20 @@
 
 Every node makes a key for one attempt at a training and forgets it with that. Of its
 own key and the public half of another node's it makes a secret that only the two have
-(X25519, HKDF with SHA-256). A key stream is the output of AES-256 in counter mode; the
-number of the averaging is the upper half of the counter, so that two averagings never
-share a block.
+(X25519, HKDF with SHA-256); the numbers of both nodes go into it, so that nobody gains
+by announcing somebody else's key. A key stream is the output of AES-256 in counter
+mode; the number of the averaging is the upper half of the counter, so that two
+averagings never share a block.
+
+The package cryptography is imported when it is used: plans without masks do without.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from dssfn._typing import Integers
-from dssfn.errors import InputError, ProtocolError
-
-try:
-    from cryptography.hazmat.primitives import hashes
-    from cryptography.hazmat.primitives.asymmetric.x25519 import (
-        X25519PrivateKey,
-        X25519PublicKey,
-    )
-    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-except ImportError as exc:  # pragma: no cover
-    raise InputError(
-        "Masks need the package cryptography. Install it with: pip install "
-        "'dssfn[grpc]'; or write `secure = false` in the plan, for all nodes."
-    ) from exc
+from dssfn._typing import Integers, NodeId
+from dssfn.errors import InputError, NumericalError, ProtocolError
 
 PUBLIC_BYTES = 32
 AT_ONCE = 2**15  # numbers of a key stream: they stay in the processor's cache
@@ -41,36 +30,54 @@ class EphemeralKey:
 
     Examples
     --------
-    >>> mine, yours = EphemeralKey(), EphemeralKey()
-    >>> secret = mine.secret_with(yours.public, b"a training")
-    >>> secret == yours.secret_with(mine.public, b"a training")
+    >>> mine, yours = EphemeralKey(0), EphemeralKey(1)
+    >>> secret = mine.secret_with(1, yours.public, b"a training")
+    >>> secret == yours.secret_with(0, mine.public, b"a training")
     True
     """
 
-    def __init__(self) -> None:
-        self._private = X25519PrivateKey.generate()
+    def __init__(self, node: NodeId) -> None:
+        try:
+            from cryptography.hazmat.primitives.asymmetric.x25519 import (
+                X25519PrivateKey,
+            )
+        except ImportError as exc:  # pragma: no cover
+            raise InputError(
+                "Masks need the package cryptography. Install it with: pip install "
+                "'dssfn[grpc]'; or write `secure = false` in the plan, for all nodes."
+            ) from exc
+        self._node, self._private = node, X25519PrivateKey.generate()
         self.public = self._private.public_key().public_bytes_raw()
 
-    def secret_with(self, public: bytes, about: bytes) -> bytes:
+    def secret_with(self, other: NodeId, public: bytes, about: bytes) -> bytes:
         """Return the secret of this node and another one.
 
         Parameters
         ----------
+        other : int
+            The other node.
         public : bytes
-            The public half of the other node's key.
+            The public half of its key.
         about : bytes
             What the secret is for: another training has another one.
         """
+        from cryptography.hazmat.primitives import hashes
+        from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
+        from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
         try:
-            other = X25519PublicKey.from_public_bytes(public)
-            shared = self._private.exchange(other)
+            theirs = X25519PublicKey.from_public_bytes(public)
+            shared = self._private.exchange(theirs)
         except ValueError as exc:  # a point of low order
             raise ProtocolError(
                 "a mask key that nobody can share a secret with"
             ) from exc
         both = b"".join(sorted((self.public, public)))
-        hkdf = HKDF(hashes.SHA256(), _KEY_BYTES, salt=both, info=_PURPOSE + about)
-        return hkdf.derive(shared)
+        pair = b"".join(
+            node.to_bytes(_HALF, "big") for node in sorted((self._node, other))
+        )
+        info = _PURPOSE + pair + about
+        return HKDF(hashes.SHA256(), _KEY_BYTES, salt=both, info=info).derive(shared)
 
 
 def add_stream(values: Integers, key: bytes, step: int, *, is_added: bool) -> None:
@@ -95,6 +102,10 @@ def add_stream(values: Integers, key: bytes, step: int, *, is_added: bool) -> No
     >>> values.tolist()
     [1, 2, 3]
     """
+    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+    if values.dtype != np.int64 or not values.flags.c_contiguous:
+        raise NumericalError("A message that is masked must hold integers in a row.")
     counter = step.to_bytes(_HALF, "big") + bytes(_HALF)
     encryptor = Cipher(algorithms.AES(key), modes.CTR(counter)).encryptor()
     zeros = memoryview(bytes(8 * min(AT_ONCE, values.size)))

@@ -9,6 +9,7 @@ from dssfn.errors import PlanError
 from dssfn.topology import build_topology
 
 ALL_UP_TO = 16  # nodes: all others are partners
+FEWEST = 4  # partners, where there are so many others
 
 
 def mask_partners(
@@ -38,7 +39,7 @@ def mask_partners(
         degree = (
             everybody if n_nodes <= ALL_UP_TO else 2 * math.ceil(math.log2(n_nodes))
         )
-    least = min(2, n_nodes - 1)
+    least = min(FEWEST, n_nodes - 1)
     if not least <= degree < max(n_nodes, 1):
         raise PlanError(
             f"`mask_degree` must lie in {least}..{n_nodes - 1} for {n_nodes} nodes, "

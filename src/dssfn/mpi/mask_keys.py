@@ -27,7 +27,7 @@ def agree_masks(
 ) -> Masks:
     """Return the masks of this rank's nodes."""
     M = topology.n_nodes
-    keys = {node: EphemeralKey() for node in nodes}
+    keys = {node: EphemeralKey(node) for node in nodes}
     records = run_over(
         transport,
         Flood(topology),
@@ -42,7 +42,7 @@ def agree_masks(
     )
     return Masks(
         {
-            node: {j: key.secret_with(publics[j], about) for j in partners[node]}
+            node: {j: key.secret_with(j, publics[j], about) for j in partners[node]}
             for node, key in keys.items()
         }
     )

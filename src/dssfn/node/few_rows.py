@@ -46,8 +46,6 @@ def check_numbers(
 ) -> None:
     """Refuse a node that has so few numbers in a column that its sums would show them.
 
-    Where masks hide its sums, it may have as few as it likes.
-
     Parameters
     ----------
     spec, federation : NodeSpec, Federation
@@ -56,7 +54,7 @@ def check_numbers(
         The columns of numbers, and how many rows of this node have one.
     """
     least = federation.min_cell
-    for name, n in () if federation.hides_nodes else held:
+    for name, n in held:
         if 0 < n < least:
             raise DataError(
                 f"`{Path(spec.data).name}`, column `{name}`: at least {least} rows "

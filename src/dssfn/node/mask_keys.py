@@ -28,6 +28,7 @@ from dssfn.masking import (
     record_size,
     unpacked,
 )
+from dssfn.masking.ciphers import PUBLIC_BYTES
 from dssfn.node.agreement import AGREEMENT, KEYS, Assembly
 from dssfn.node.identity import Identity
 from dssfn.node.signatures import is_signed_by, signature_of
@@ -38,6 +39,7 @@ from dssfn.node.verification import (
     check_signers,
     check_uses,
 )
+from dssfn.progress import Progress
 from dssfn.transports import ResilientTransport
 
 log = logging.getLogger("dssfn.node")
@@ -46,7 +48,9 @@ MOST_BYTES = 16_384  # of a record: a key, a signature, and a chain of certifica
 COMPARED = 12  # hexadecimal digits of a digest: a whole number that float64 holds
 
 
-class Announcement(msgspec.Struct, frozen=True, array_like=True):
+class Announcement(
+    msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True
+):
     """A node's public key for masks, with what proves that it is this node's."""
 
     public: bytes
@@ -72,11 +76,26 @@ class MaskKeys:
     command: str
     identity: Identity
 
-    def agree(self, everybody: Assembly, transport: ResilientTransport) -> Masks:
-        """Return masks for one attempt, once the keys of all nodes are here."""
+    def agree(
+        self,
+        everybody: Assembly,
+        transport: ResilientTransport,
+        start: Progress | None = None,
+    ) -> Masks:
+        """Return masks for one attempt, once the keys of all nodes are here.
+
+        Parameters
+        ----------
+        everybody : Assembly
+            All nodes.
+        transport : ResilientTransport
+            Carries letters to the neighbours.
+        start : Progress, optional
+            What all nodes go on from, which must be the same for all.
+        """
         names, node, epoch = self.federation.names, everybody.node, transport.epoch
-        key = EphemeralKey()
-        pem = self.identity.certificate_pem
+        key = EphemeralKey(node)
+        pem = _without_text(self.identity.certificate_pem)
         signature = signature_of(
             self.identity.key_pem, self._claim(node, epoch, key.public)
         )
@@ -91,11 +110,13 @@ class MaskKeys:
         found = unpacked(records)
         digest = hashlib.sha256(b"".join(found)).hexdigest()
         publics = [self._verified(j, epoch, record) for j, record in enumerate(found)]
+        if len(set(publics)) < len(publics):
+            raise ProtocolError("two nodes have announced the same key for their masks")
         if not everybody.have_same(int(digest[:COMPARED], 16)):
             raise ProtocolError("nodes have received different keys for their masks")
-        about = bytes.fromhex(digest)
+        about = bytes.fromhex(digest) + _digest_of(start)
         partners = mask_partners(len(names), self.federation.mask_degree)[node]
-        secrets = {j: key.secret_with(publics[j], about) for j in partners}
+        secrets = {j: key.secret_with(j, publics[j], about) for j in partners}
         log.info("messages are masked with %s", _listed([names[j] for j in partners]))
         return Masks({node: secrets}, on_use=lambda name: log.debug("mask %s", name))
 
@@ -110,6 +131,8 @@ class MaskKeys:
         name = self.federation.names[node]
         try:
             said = msgspec.msgpack.decode(record, type=Announcement)
+            if len(said.public) != PUBLIC_BYTES:
+                raise IdentityError(f"it has {len(said.public)} bytes")
             chain = certificates_in(f"of {name}", said.certificate_pem)
             roots = certificates_in("authorities", self.identity.authorities_pem)
             check_name(chain[0], f"of {name}", name)
@@ -119,12 +142,27 @@ class MaskKeys:
             claim = self._claim(node, epoch, said.public)
             if not is_signed_by(chain[0], said.signature, claim):
                 raise IdentityError("its signature is not that of its certificate")
-        except (msgspec.DecodeError, IdentityError) as exc:
+        # The library of certificates raises what it likes at damaged ones.
+        except (IdentityError, ValueError, TypeError, RecursionError) as exc:
             raise ProtocolError(
                 f"the key for masks that came in the name of {name} is not its own "
                 f"({exc})"
             ) from exc
         return said.public
+
+
+def _without_text(pem: bytes) -> bytes:
+    """Return the certificates of a file without what may stand between them."""
+    begin, end = b"-----BEGIN CERTIFICATE-----", b"-----END CERTIFICATE-----"
+    parts = pem.split(begin)[1:]
+    return b"".join(begin + part.split(end)[0] + end + b"\n" for part in parts)
+
+
+def _digest_of(start: Progress | None) -> bytes:
+    """Return a digest of what nodes go on from; nothing for the very start."""
+    if start is None:
+        return b""
+    return hashlib.sha256(start.flat().astype("<f8").tobytes()).digest()
 
 
 def mask_keys_of(

@@ -255,6 +255,9 @@ def _masks_of(spec: NodeSpec, federation: Federation) -> Finding:
     if not federation.secure:
         text = "none, as `secure = false` says: others see sums of this node's rows"
         return Finding("masks", None, text)
+    if federation.training.folds == "nodes":
+        text = '`folds = "nodes"` tells all nodes the sums of layer 0 of each of them'
+        return Finding("masks", None, text)
     if not federation.hides_nodes:
         text = (
             "of two nodes each can take its own sums from the total, which leaves the "
@@ -266,7 +269,7 @@ def _masks_of(spec: NodeSpec, federation: Federation) -> Finding:
     shown = ", ".join(names[:MOST_NAMES_SHOWN])
     if len(names) > MOST_NAMES_SHOWN:
         shown += f" and {len(names) - MOST_NAMES_SHOWN} more"
-    text = f"shared with {shown}; only all of them together could see through them"
+    text = f"shared with {shown}: only all of them together see this node's sums"
     return Finding("masks", True, text)
 
 

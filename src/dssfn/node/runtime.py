@@ -163,11 +163,11 @@ class NodeTraining:
         self.progress = start
         all_are_there(self.transport)  # and may need this node to the end
         masks = None
+        if self.mask_keys is not None:  # also for what is sent after the last layer
+            masks = self.mask_keys.agree(all_nodes, self.transport, start)
         if is_complete(self.plan, start):
             log.info("all nodes have all layers")
         else:
-            if self.mask_keys is not None:
-                masks = self.mask_keys.agree(all_nodes, self.transport)
             log.info("layer %d begins", start.n_layers if start else 0)
         program = train_node(
             self.samples,
