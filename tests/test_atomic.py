@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from dssfn._atomic import make_writable, no_empty_folders
+from dssfn._atomic import make_writable, no_empty_folders, write_atomically
 from dssfn.cli.outfolder import out_folder
 from dssfn.errors import InputError
 
@@ -81,3 +83,23 @@ def test_a_failure_leaves_no_empty_folder_and_removes_no_full_one(tmp_path, kept
         fail()
     assert [one.name for one in tmp_path.rglob("one")] == kept
     assert (tmp_path / "a").exists() == bool(kept)
+
+
+def test_what_killed_processes_have_left_is_removed_and_nothing_else(tmp_path):
+    ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    path = tmp_path / "model[1].bin"
+    dead = tmp_path / f".{path.name}.{ended.stdout.strip()}.part"
+    kept = [
+        tmp_path / f".{path.name}.{os.getppid()}.part",  # of a process that lives
+        tmp_path / f".{path.name}.mine.part",
+        tmp_path / f".other.bin.{ended.stdout.strip()}.part",
+        tmp_path / path.name.replace("[1]", "1"),
+    ]
+    for one in (dead, *kept):
+        one.write_bytes(b"half")
+    write_atomically(path, b"whole")
+    assert path.read_bytes() == b"whole"
+    assert not dead.exists()
+    assert all(one.exists() for one in kept)

@@ -16,6 +16,7 @@ from dssfn.datasets import load_dataset
 from dssfn.errors import PlanError
 from dssfn.federation import load_federation
 from dssfn.presets import PRESETS, resolve
+from dssfn.runs import make_plan
 
 GIVEN = ("n_features", "classes", "feature_names")  # by the data
 
@@ -72,7 +73,7 @@ def test_a_plan_file_that_leaves_settings_out_has_the_defaults_of_the_plan(tmp_p
 
 def test_the_demo_has_the_defaults_of_the_plan():
     data = load_dataset("iris")
-    plan = simulate_command.make_plan(data, **resolve("default", {}))
+    plan = make_plan(data, **resolve("default", {}))
     assert settings(plan) == DEFAULTS
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from benchmarks.accuracy.part import Part
 from benchmarks.accuracy.parts import PARTS
 from benchmarks.claim import Claim
-from dssfn.errors import DataError
+from benchmarks.document import with_text
 from dssfn.report.canvas import style
 from dssfn.report.evidence.selection import of_experiment
 from dssfn.report.html import Headline, figure, section, table_card, whole_page
@@ -15,7 +15,7 @@ from dssfn.report.table import Table
 from dssfn.rows import Row
 
 WITHOUT_HEADLINE = ("paper-sets",)  # there is room for five
-BEGIN, END = "<!-- accuracy: begin -->", "<!-- accuracy: end -->"
+MARK = "accuracy"  # in the document, where the tables are
 
 
 def make_page(rows: Sequence[Row]) -> str:
@@ -100,14 +100,8 @@ def _versions(rows: Sequence[Row]) -> Table:
 
 def with_tables(document: str, rows: Sequence[Row]) -> str:
     """Return a Markdown document with the tables put between its two marks."""
-    if document.count(BEGIN) != 1 or document.count(END) != 1:
-        raise DataError(
-            f"The document must have the marks `{BEGIN}` and `{END}`, once each. Add "
-            "them where the tables are to be."
-        )
     found = with_rows(rows)
     tables = [_all_claims(found)]
     tables += [table for part, some in found for table in part.tables(some)]
     text = "\n".join(table.markdown() for table in tables if table)
-    before, rest = document.split(BEGIN)
-    return f"{before}{BEGIN}\n\n{text}\n{END}{rest.split(END)[1]}"
+    return with_text(document, MARK, text)

@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from glob import escape
 from pathlib import Path
 
 from dssfn.errors import InputError
@@ -16,7 +17,8 @@ _PROBE = 4096  # bytes; a full disk may still have room for a name
 def write_atomically(path: Path, content: bytes, *, private: bool = False) -> None:
     """Replace a file by new content, or leave it as it was.
 
-    A private file can never be read by anybody but its owner.
+    A private file can never be read by anybody but its owner. What processes have left
+    that were killed at this is removed.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     mode = 0o600 if private else 0o666
@@ -31,10 +33,31 @@ def write_atomically(path: Path, content: bytes, *, private: bool = False) -> No
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
+        _remove_leftovers(path)
         _sync_folder(path.parent)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove the beginnings of a file by processes that are no more."""
+    if os.name != "posix":  # others cannot ask whether a process lives
+        return
+    for left in path.parent.glob(f".{escape(path.name)}.*.part"):
+        number = left.name.removesuffix(".part").rpartition(".")[2]
+        if number.isdecimal() and not _is_running(int(number)):
+            left.unlink(missing_ok=True)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # somebody else's
+        pass
+    return True
 
 
 def make_writable(folder: Path, what: str, *, private: bool = False) -> None:

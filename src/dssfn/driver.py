@@ -8,17 +8,18 @@ process with one node, and a rank of a cluster with five, run the same lines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
 from dssfn import lockstep
 from dssfn._typing import Kind, NodeId, Numbers
 from dssfn.consensus import Averaging, RoundByRound, run_rounds
+from dssfn.influence import Inspection, Stated, check_total, inspection_of
 from dssfn.lockstep import Workers
 from dssfn.masking import Masks, leaving
 from dssfn.programs import Message, Program
-from dssfn.transports import Tag, Transport
+from dssfn.transports import Arc, Letters, Tag, Transport
 
 Result = TypeVar("Result")
 
@@ -31,6 +32,7 @@ def drive(
     step: int = 0,
     n_cores: int | None = None,
     masks: Masks | None = None,
+    stated: Stated | None = None,
     on_message: Callable[[Message], None] | None = None,
 ) -> dict[NodeId, Result]:
     """Run the programs of this host's nodes until they return.
@@ -49,6 +51,8 @@ def drive(
         How many cores this host may use; by default all of them.
     masks : Masks, optional
         What hides the messages of this host's nodes, which must all be exact.
+    stated : Stated, optional
+        What all nodes have stated of their samples, where messages are not masked.
     on_message : callable, optional
         Called before every average with the first node's message.
     """
@@ -60,11 +64,20 @@ def drive(
             on_message(messages[0])
         made = workers.map(partial(leaving, step=step, masks=masks), messages, nodes)
         values = dict(zip(nodes, made, strict=True))
-        layer = messages[0].layer
-        means = average(values, averaging, transport, layer=layer, step=step)
+        message = messages[0]
+        means = average(
+            values,
+            averaging,
+            transport,
+            layer=message.layer,
+            step=step,
+            inspection=inspection_of(message, averaging, stated, step),
+        )
         step += 1
+        mean = means[nodes[0]]
         if masks is not None:
-            masks.hear(means[nodes[0]])
+            masks.hear(mean)
+        check_total(message, mean, stated, is_masked=masks is not None)
         return [means[node] for node in nodes]
 
     with Workers(len(nodes), n_cores) as workers:
@@ -80,12 +93,15 @@ def average(
     *,
     layer: int,
     step: int,
+    inspection: Inspection | None = None,
 ) -> dict[NodeId, Kind]:
     """Return the averages that this host's nodes get for their values.
 
-    Of int64 values they get the totals.
+    Of int64 values they get the totals. An inspection looks at every letter.
     """
-    means = run_over(transport, averaging, values, layer=layer, step=step)
+    means = run_over(
+        transport, averaging, values, layer=layer, step=step, inspection=inspection
+    )
     if averaging.is_bitwise:  # one copy of equal numbers is enough
         means = dict.fromkeys(means, next(iter(means.values())))
     return means
@@ -98,6 +114,7 @@ def run_over(
     *,
     layer: int,
     step: int,
+    inspection: Inspection | None = None,
 ) -> dict[NodeId, Kind]:
     """Let this host's nodes run the rounds of a scheme with all others.
 
@@ -111,14 +128,17 @@ def run_over(
         What each node of this host holds.
     layer, step : int
         The layer and the averaging that the letters belong to.
+    inspection : Inspection, optional
+        Looks at the letters of every round.
     """
     value = next(iter(values.values()))
     shape, dtype = value.shape, value.dtype.newbyteorder("<").str
-    return run_rounds(
-        scheme,
-        values,
-        step,
-        lambda number, letters, expected: transport.exchange(
-            Tag(layer, step, number, shape, dtype), letters, expected
-        ),
-    )
+
+    def carry(number: int, letters: Letters, expected: Collection[Arc]) -> Letters:
+        tag = Tag(layer, step, number, shape, dtype)
+        came = transport.exchange(tag, letters, expected)
+        if inspection is not None:
+            inspection.look(letters, came)
+        return came
+
+    return run_rounds(scheme, values, step, carry)

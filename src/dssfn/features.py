@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -27,6 +27,8 @@ from dssfn.chunk_store import ChunkStore, InFile, InMemory
 from dssfn.config import Plan
 from dssfn.errors import PlanError
 from dssfn.exact.bounds import CHUNK as EXACT_CHUNK
+from dssfn.exact.bounds import STEPS, WIDE
+from dssfn.exact.gram_bounds import GramBounds, Weighing
 from dssfn.exact.samples import SampleSums, in_steps
 from dssfn.integer_units import IntegerFeatures, IntegerUnits
 from dssfn.lanes import Lanes
@@ -133,7 +135,7 @@ class DenseArithmetic(DenseUnits):
 class IntegerArithmetic(IntegerUnits):
     """Features are small integers."""
 
-    usual_weight: int | None = None
+    weighing: Weighing = field(default_factory=Weighing)
 
     @property
     def summation(self) -> Exact:
@@ -142,8 +144,8 @@ class IntegerArithmetic(IntegerUnits):
 
     def no_sums(self, layer: int) -> SampleSums:
         """Return a layer's sums over no samples."""
-        layout = self.layout(layer, weighted=self.usual_weight is not None)
-        return SampleSums(layout, self.usual_weight)
+        usual = self.weighing.usual
+        return SampleSums(self.layout(layer, weighted=usual is not None), usual)
 
     def add(self, sums: SampleSums, layer: int, held: Held) -> None:
         """Add samples to a layer's sums."""
@@ -166,10 +168,18 @@ class IntegerArithmetic(IntegerUnits):
         return self._share(layer, fill)
 
     def _share(self, layer: int, fill: Callable[[Integers], None]) -> ExactShare:
-        weighted = self.usual_weight is not None
+        weighted = self.weighing.usual is not None
         layout = self.layout(layer, weighted=weighted)
         n_wide = self.layout(layer, weighted=False).n_wide
-        return ExactShare(layout, n_wide, tuple(self.gains(layer).tolist()), fill)
+        bounds = GramBounds(
+            layout,
+            n_wide,
+            self.weighing,
+            largest_left=WIDE if self.plan.is_regression else STEPS,
+            is_positive=layer > 0,
+        )
+        gains = tuple(self.gains(layer).tolist())
+        return ExactShare(layout, n_wide, gains, fill, bounds)
 
     def packed(self, Y: IntegerFeatures) -> tuple[Numbers, ...]:
         """Return both arrays."""
@@ -238,16 +248,16 @@ class Features:
         shift: Array,
         scale: Array,
         targets: Targets | None = None,
-        usual_weight: int | None = None,
+        weighing: Weighing | None = None,
     ) -> None:
         """Use (x - shift) / scale as the inputs from now on.
 
         Targets and weights are used as `targets` has them, or as they came. For integer
-        features a usual weight is given, if some sample of some node has a weight.
+        features it is given how much samples weigh, if that was agreed on.
         """
         self._shift, self._scale, self._targets = shift, scale, targets
         if self._plan.is_exact:
-            self._arithmetic = IntegerArithmetic(self._plan, usual_weight)
+            self._arithmetic = IntegerArithmetic(self._plan, weighing or Weighing())
 
     def share(self) -> Any:
         """Return this node's share of the current layer's problem; it is given once."""

@@ -125,7 +125,29 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 )
         if self.secure:
             check_secure(self.training)
+        if self.training.is_private:
+            self._check_private()
         self.topology()  # a graph that cannot be is refused here
+
+    def _check_private(self) -> None:
+        """Refuse a budget of privacy that this federation cannot keep."""
+        colluders = self.training.colluders
+        if not self.secure:
+            raise PlanError(
+                "`epsilon` needs `secure` = true: a node adds its share of the noise "
+                "only, and without masks neighbours would see sums with no more."
+            )
+        if self.mask_degree not in (None, len(self.nodes) - 1):
+            raise PlanError(
+                "`mask_degree` must be left out with `epsilon`: all nodes share masks "
+                "with all others then, as fewer partners could work together to see a "
+                f"node's sums with its own share of the noise; got {self.mask_degree}."
+            )
+        if colluders >= len(self.nodes):
+            raise PlanError(
+                f"`colluders` must be fewer than the {len(self.nodes)} nodes, the "
+                f"others' noise is what is left of it, got {colluders}."
+            )
 
     @property
     def names(self) -> list[str]:
@@ -140,6 +162,15 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """
         is_public = self.training.folds == "nodes"  # the sums of layer 0 are
         return self.secure and len(self.nodes) >= FEWEST_HIDDEN and not is_public
+
+    @property
+    def n_partners(self) -> int | None:
+        """How many mask partners a node has, as `mask_partners` takes it.
+
+        With a budget of privacy all others: a node's own share of the noise is less
+        than the budget asks for.
+        """
+        return len(self.nodes) - 1 if self.training.is_private else self.mask_degree
 
     def topology(self) -> Topology:
         """Return the graph with its mixing matrix."""

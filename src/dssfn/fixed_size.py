@@ -10,6 +10,7 @@ after the last layer.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
@@ -17,6 +18,8 @@ import numpy as np
 
 from dssfn._typing import Array, Numbers
 from dssfn.config import Plan
+from dssfn.exact.bounds import STEPS, WIDE
+from dssfn.exact.gram_bounds import Weighing
 from dssfn.features import Features
 from dssfn.network import Network
 from dssfn.programs import INPUTS, NO_RIDER, Message, Program, run_about
@@ -30,8 +33,11 @@ from dssfn.scaling import (
 )
 from dssfn.shard import Samples
 from dssfn.solvers import solver_of
-from dssfn.summation import summation_of
-from dssfn.targets import Targets, are_agreed
+from dssfn.sum_bounds import SumBounds
+from dssfn.summation import Summation, summation_of
+from dssfn.targets import Targets, are_agreed, weighing_of
+
+WEIGHT, USUAL_WEIGHT = "weight", "usual_weight"  # names of arrays of the first stage
 
 
 def train_fixed(
@@ -57,21 +63,18 @@ def train_fixed(
             progress = Progress((), (), before)
         else:
             agreed, progress = start.stages[0], start
-        usual_weight = agreed.get("usual_weight")
-        features.scale(
-            agreed["shift"],
-            agreed["scale"],
-            _targets(plan, agreed),
-            None if usual_weight is None else int(usual_weight[0]),
-        )
+        targets, weighing = _targets(plan, agreed), _weighing(plan, agreed)
+        features.scale(agreed["shift"], agreed["scale"], targets, weighing)
         summation = summation_of(plan, n_nodes)
+        bounds = _tally_bounds(plan, summation, weighing)
         tally: Numbers = NO_RIDER  # this node's part of what describes the last layer
         for stage in progress.stages:
             tally = features.advance(stage["O"])
         for layer in range(len(progress.stages), plan.depth + 1):
             solver = solver_of(plan, layer, progress.iterations)
             solution = solver.program(features.share(), plan.radius)
-            O, reply, n_averagings = yield from run_about(layer, solution, tally)
+            program = run_about(layer, solution, tally, bounds)
+            O, reply, n_averagings = yield from program
             if on_layer and layer > 0:
                 totals = summation.read(reply)
                 on_layer(_record(plan, layer - 1, totals, progress))
@@ -80,7 +83,7 @@ def train_fixed(
             if on_progress:
                 on_progress(progress)
             tally = features.advance(O)
-    reply = yield Message.of(tally).about(plan.depth)
+    reply = yield Message.of(tally, bounds).about(plan.depth)
     if on_layer:
         totals = summation.read(reply)
         on_layer(_record(plan, plan.depth, totals, progress))
@@ -112,8 +115,9 @@ def check_stages(plan: Plan, progress: Progress) -> None:
         shapes: dict[str, tuple[int, ...]] = {"O": (Q, plan.inputs_of(layer))}
         if layer == 0:
             shapes |= {name: A.shape for name, A in _nothing_agreed(plan).items()}
-            if "usual_weight" in stage and plan.is_exact:
-                shapes["usual_weight"] = (1,)
+            for name in (WEIGHT, USUAL_WEIGHT):
+                if name in stage and plan.is_exact:
+                    shapes[name] = (1,)
         if {name: A.shape for name, A in stage.items()} != shapes:
             raise ValueError("its matrices are not those of the plan")
 
@@ -145,7 +149,14 @@ def _agree(
     if plan.is_exact:
         start = 0 if of_inputs else plan.n_features
         names = plan.data_names and plan.data_names[start:]
-        program = agree_exact_scaling(rows, n, n_threads, has_gaps=gaps, names=names)
+        program = agree_exact_scaling(
+            rows,
+            n,
+            n_threads,
+            has_gaps=gaps,
+            names=names,
+            n_shares=plan.n_outputs if wanted[1] and not plan.is_regression else 0,
+        )
     moments, _, n_averagings = yield from run_about(INPUTS, program)
     P = plan.n_features if of_inputs else 0
     if of_inputs:
@@ -155,13 +166,41 @@ def _agree(
     if are_agreed(plan):
         agreed |= Targets.of(plan, moments.shift[P:], moments.scale[P:]).stage()
     if plan.is_exact:
-        chunks = map(_targets(plan, agreed).applied, features.samples())
-        weighing = agree_usual_weight(chunks)
+        targets = _targets(plan, agreed)
+        chunks = map(targets.applied, features.samples())
+        weighing = agree_usual_weight(chunks, moments.weight, targets.class_factors)
         usual_weight, _, n_more = yield from run_about(INPUTS, weighing)
         n_averagings += n_more
+        agreed[WEIGHT] = np.array([moments.weight])
         if usual_weight is not None:
-            agreed["usual_weight"] = np.array([float(usual_weight)])
+            agreed[USUAL_WEIGHT] = np.array([float(usual_weight)])
     return agreed, n_averagings
+
+
+def _weighing(plan: Plan, agreed: Stage) -> Weighing:
+    """Return how much samples weigh, as far as that was agreed on."""
+    weight, usual = agreed.get(WEIGHT), agreed.get(USUAL_WEIGHT)
+    return weighing_of(
+        plan,
+        _targets(plan, agreed),
+        math.inf if weight is None else float(weight[0]),
+        None if usual is None else int(usual[0]),
+    )
+
+
+def _tally_bounds(
+    plan: Plan, summation: Summation, weighing: Weighing
+) -> SumBounds | None:
+    """Return the bounds of `Features.advance`.
+
+    Scores are clipped at 32 and targets of classes are zero or one, while those of a
+    regression may be anything. All samples are counted in the last sum.
+    """
+    squares = math.inf
+    if not plan.is_regression:
+        squares = plan.n_outputs * (WIDE / STEPS + 1) ** 2 * weighing.factor
+    high = np.array([squares, squares, 1.0, 1.0])
+    return summation.bounds(np.array([0.0, 0.0, 0.0, 1.0]), high, weighing.given)
 
 
 def _nothing_agreed(plan: Plan) -> dict[str, Array]:

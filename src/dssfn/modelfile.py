@@ -46,7 +46,14 @@ ADDED: dict[int, dict[str, Any]] = {
         "publish_scores": False,
     },
     3: {"units": "dense", "image_shape": None},
-    4: {"schema": None},
+    4: {
+        "schema": None,
+        "epsilon": None,
+        "delta": 1e-5,
+        "colluders": 1,
+        "input_low": None,
+        "input_high": None,
+    },
 }
 SCALING = ("shift", "scale", "target_shift", "target_scale")
 

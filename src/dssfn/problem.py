@@ -25,6 +25,7 @@ from dssfn._typing import Array, Integers
 from dssfn.ball import squared_norm
 from dssfn.errors import NumericalError
 from dssfn.exact.gram import Layout
+from dssfn.sum_bounds import SumBounds
 
 Operator: TypeAlias = Callable[[Array], Array]
 
@@ -263,12 +264,15 @@ class ExactShare:
         What the features are multiplied by before the layer is solved.
     fill : callable
         Writes the sums as a message carries them.
+    bounds : SumBounds
+        What the sums can be.
     """
 
     layout: Layout
     n_wide: int
     gains: tuple[float, ...]
     fill: Callable[[Integers], None]
+    bounds: SumBounds
 
 
 def _cholesky(A: Array, shift: float) -> tuple[Array, bool]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from dssfn._typing import Array, Numbers
 from dssfn.errors import InputError, NumericalError
+from dssfn.sum_bounds import JoinedBounds, SumBounds
 
 Result = TypeVar("Result")
 
@@ -43,6 +44,8 @@ class Message:
     exact : bool
         Whether the numbers are int64 and their total is wanted; otherwise they are
         float64 and their average is wanted.
+    bounds : SumBounds, optional
+        What sums of samples such numbers can be; the total is held to it.
 
     Examples
     --------
@@ -57,14 +60,16 @@ class Message:
     fill: Callable[[Any], None]  # an Array, or Integers if it is exact
     layer: int = INPUTS
     exact: bool = False
+    bounds: SumBounds | None = None
 
     @classmethod
-    def of(cls, values: Numbers) -> Self:
+    def of(cls, values: Numbers, bounds: SumBounds | None = None) -> Self:
         """Return a message of numbers that exist already; int64 ones are exact."""
         return cls(
             values.shape,
             lambda into: np.copyto(into, values),
             exact=values.dtype == np.int64,
+            bounds=bounds,
         )
 
     @property
@@ -86,10 +91,16 @@ class Message:
                 self._check_finite(values)
         return values
 
-    def about(self, layer: int, rider: Numbers = NO_RIDER) -> Message:
+    def about(
+        self,
+        layer: int,
+        rider: Numbers = NO_RIDER,
+        rider_bounds: SumBounds | None = None,
+    ) -> Message:
         """Return the same message about a layer.
 
-        With a rider, the message is a vector that ends with the rider's numbers.
+        With a rider, the message is a vector that ends with the rider's numbers, which
+        may have bounds of their own.
         """
         if not rider.size:
             return replace(self, layer=layer)
@@ -103,7 +114,14 @@ class Message:
             self.fill(into[: self.size].reshape(self.shape))
             into[self.size :] = rider
 
-        return replace(self, shape=(self.size + rider.size,), fill=fill, layer=layer)
+        parts = (self.size, self.bounds), (rider.size, rider_bounds)
+        return replace(
+            self,
+            shape=(self.size + rider.size,),
+            fill=fill,
+            layer=layer,
+            bounds=JoinedBounds(parts),
+        )
 
     def _check_finite(self, values: Numbers) -> None:
         # The sum is not finite if any number is not; the reverse may fail by overflow.
@@ -137,16 +155,21 @@ Program: TypeAlias = Generator[Message | Agreed, Any, Result]
 
 
 def run_about(
-    layer: int, program: Program[Result], rider: Numbers = NO_RIDER
+    layer: int,
+    program: Program[Result],
+    rider: Numbers = NO_RIDER,
+    rider_bounds: SumBounds | None = None,
 ) -> Program[tuple[Result, Any, int]]:
     """Run a program whose messages are about a layer; the first one takes a rider.
+
+    The rider may have bounds.
 
     Returns the program's result, the mean of the rider (its total, if that message is
     exact), and the number of averagings.
     """
     request = next(program)
     assert isinstance(request, Message)  # nothing is agreed on yet
-    mean = yield request.about(layer, rider)
+    mean = yield request.about(layer, rider, rider_bounds)
     n_values = request.size
     reply = mean.ravel()[:n_values].reshape(request.shape)
     mean_rider = mean.ravel()[n_values:].copy()  # a view would keep all alive

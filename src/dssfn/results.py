@@ -255,6 +255,25 @@ class OwnScores(_Part, frozen=True, kw_only=True):
     missing: dict[str, str] = {}
 
 
+class Privacy(_Part, frozen=True, kw_only=True):
+    """The budget of a private training, and what was spent.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        What the plan allows.
+    spent : float
+        The epsilon of all that was released.
+    colluders : int
+        How many members may put together what they know.
+    """
+
+    epsilon: float
+    delta: float
+    spent: float
+    colluders: Count
+
+
 class Settings(Plan, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The plan, with what was chosen where it said auto, and where it was run.
 
@@ -308,6 +327,8 @@ class Result(_Part, frozen=True, kw_only=True):
         Traffic, distances between models, and the graph, where they are known.
     secure : bool, optional
         Whether messages were masked, so that nodes have seen totals only.
+    privacy : Privacy, optional
+        The budget of differential privacy, if the plan has one.
     peers : dict, optional
         A node's traffic by neighbour.
     held : tuple of tuples, optional
@@ -339,6 +360,7 @@ class Result(_Part, frozen=True, kw_only=True):
     equivalence: Equivalence | None = None
     graph: Graph | None = None
     secure: bool | None = None
+    privacy: Privacy | None = None
     peers: dict[str, NeighbourTraffic] | None = None
     held: tuple[tuple[int, ...], ...] | None
     confusion: tuple[tuple[int, int, int], ...] | None

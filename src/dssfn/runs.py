@@ -38,6 +38,7 @@ from dssfn.summary import (
     graph_of,
     held_by,
     layers_of,
+    privacy_of,
     settings_of,
 )
 from dssfn.topology import Topology, build_topology
@@ -278,6 +279,11 @@ def execute(run: Run, *, check_equivalence: bool, on_layer: OnLayer | None) -> O
             '`folds`: "nodes" leaves whole nodes out, and one machine has none, so '
             'there is nothing to compare with. Do not ask for it, or take "rows".'
         )
+    if check_equivalence and run.plan.is_private:
+        raise PlanError(
+            "`epsilon`: noise makes every training another model, so that there is "
+            "none to compare with. Do not ask for it, or leave `epsilon` out."
+        )
     # To compare anything, every node must have been run by itself.
     simulation = _with_every_row(run, train(run, on_layer, apart=check_equivalence))
     tested = predict_test(simulation.networks[0], run.test)
@@ -344,6 +350,7 @@ def outcome_of(
         communication=communication_of(simulation),
         equivalence=equivalence,
         secure=run.secure,
+        privacy=privacy_of(settled),
         graph=graph_of(topology, settled.tol),
         held=None if settled.is_regression else held_by(run.shards, topology.n_nodes),
         confusion=confusion_of(tested),

@@ -13,17 +13,20 @@ from numpy.typing import NDArray
 
 from dssfn._typing import Array, Integers
 from dssfn.errors import DataError
-from dssfn.exact.bounds import MOST_NODE_SAMPLES, check_samples
-from dssfn.exact.limbs import ExactTally
+from dssfn.exact.bounds import MOST_NODE_SAMPLES, MOST_SAMPLES, check_samples
+from dssfn.exact.limbs import N_LIMBS, ExactTally
+from dssfn.exact.tally_bounds import TallyBounds
 from dssfn.network import SUMMATION_ERROR
 from dssfn.programs import Message, Program
 from dssfn.shard import Rows
+from dssfn.sum_bounds import CountBounds, JoinedBounds
 
 NO_WEIGHT = (
     "`sample_weight` must be positive for some samples; it is zero for those of all "
     "nodes."
 )
 
+ONE: Array = np.ones(1)
 LARGEST, SMALLEST = 2.0**127, 2.0**-118  # squares of them still have their digits
 
 Weighted: TypeAlias = tuple[Array, Array | None]  # features (P, c) and weights (c,)
@@ -119,6 +122,7 @@ def agree_exact_scaling(
     has_gaps: bool = False,
     names: Sequence[str] | None = None,
     of_training: bool = True,
+    n_shares: int = 0,
 ) -> Program[Moments]:
     """Agree on mean and standard deviation of n features, exactly.
 
@@ -136,6 +140,8 @@ def agree_exact_scaling(
         What the features are called in messages; by default they are numbered.
     of_training : bool
         Whether they are those of a training, which may do without exact sums.
+    n_shares : int
+        The last features, which lie between zero and one as those of classes do.
     """
     place = _Place(names, of_training)
 
@@ -146,7 +152,8 @@ def agree_exact_scaling(
         tally.add(np.vstack([np.ones(X.shape[1]), values, there]), weights)
         return tally.numbers()
 
-    message = Message.of(_total(first, rows(), n_threads))
+    mine = _total(first, rows(), n_threads)
+    message = Message.of(mine, _first_bounds(n, n_shares, has_gaps=has_gaps))
     weight, *sums = ExactTally.read((yield message))
     if not weight > 0:
         raise DataError(NO_WEIGHT)
@@ -166,11 +173,45 @@ def agree_exact_scaling(
         apart = np.count_nonzero((np.abs(D) > rounding) & counts, axis=1)
         return np.concatenate([tally.numbers(), apart])
 
-    reply = yield Message.of(_total(second, rows(), n_threads))
+    mine = _total(second, rows(), n_threads)
+    reply = yield Message.of(mine, _second_bounds(n, n_shares, float(weight)))
     rest, squares = (half / counted for half in _halves(ExactTally.read(reply[:-n])))
     found = _moments_of(float(weight), rough, rest, squares)
     _check_deviations(found, squares, reply[-n:], place)
     return found
+
+
+def _first_bounds(n: int, n_shares: int, *, has_gaps: bool) -> TallyBounds:
+    """Return the bounds of the weight, the sums, and the weights that have no gap.
+
+    Numbers are below 2^127, see `_check`.
+    """
+    high: Array = np.full(1 + n, LARGEST)
+    high[1 + n - n_shares :] = 1.0
+    low = -high
+    low[1 + n - n_shares :] = 0.0
+    low[0], high[0] = 1.0, 1.0
+    there = n if has_gaps else 0
+    return TallyBounds(
+        np.append(low, np.zeros(there)),
+        np.append(high, np.ones(there)),
+        is_stated=True,
+    )
+
+
+def _second_bounds(n: int, n_shares: int, weight: float) -> JoinedBounds:
+    """Return the bounds of sums about the mean, of their squares, and of counts.
+
+    A mean is no larger than the largest number, so that none is twice that away.
+    """
+    apart: Array = np.full(n, 2 * LARGEST)
+    apart[n - n_shares :] = 1.0
+    moments = TallyBounds(
+        np.concatenate([-apart, np.zeros(n)]),
+        np.concatenate([apart, apart**2]),
+        weight,
+    )
+    return JoinedBounds([(2 * n * N_LIMBS, moments), (n, CountBounds(MOST_SAMPLES))])
 
 
 def _without_gaps(X: Array) -> tuple[Array, Array]:
@@ -214,17 +255,30 @@ def _check_deviations(
         )
 
 
-def agree_usual_weight(chunks: Iterable[Rows]) -> Program[int | None]:
+def agree_usual_weight(
+    chunks: Iterable[Rows], weight: float = math.inf, factors: Array = ONE
+) -> Program[int | None]:
     """Agree on a usual weight, as a power of two; None if all are whole numbers.
 
     It is the mean weight of samples that are drawn by their weights. Samples that count
     several times must not be more than one node may have, and are weighted otherwise.
+
+    Parameters
+    ----------
+    chunks : iterable of Rows
+        This node's samples, with the weights that are used.
+    weight : float
+        How much the samples of all nodes weigh as they came, if that is known.
+    factors : array
+        What weights may have been multiplied by.
     """
     tally = ExactTally(4)
     for rows in chunks:
         w = np.ones(rows.X.shape[1]) if rows.weights is None else rows.weights
         tally.add(np.stack([w, w**2, w != 1, w != np.rint(w)]).astype(float))
-    reply = yield Message.of(tally.numbers())
+    low, high = np.zeros(4), np.full(4, np.inf)
+    low[0], high[0] = factors.min(), factors.max()
+    reply = yield Message.of(tally.numbers(), TallyBounds(low, high, weight))
     total, squares, n_weighted, n_fractions = ExactTally.read(reply).tolist()
     if n_weighted == 0:
         check_samples(total)

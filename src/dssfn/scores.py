@@ -149,6 +149,11 @@ class ClassMeasure:
         return (*names, *both, "calibration_error")
 
     @property
+    def place_of_loss(self) -> int:
+        """Which of the sums is the log loss."""
+        return self._n_answers
+
+    @property
     def _n_answers(self) -> int:
         Q = self.n_classes
         return Q * Q if Q <= MOST_CONFUSED else 2 * Q

@@ -21,6 +21,7 @@ from dssfn.errors import DataError
 from dssfn.exact.bounds import MOST_NODE_SAMPLES
 from dssfn.federation import check_secure
 from dssfn.hosting import Book, Simulation, Traffic, start_programs
+from dssfn.influence import Stated, check_share, check_total
 from dssfn.lockstep import Workers, drive
 from dssfn.masking import Masks, leaving, mask_partners, masks_in_one_place
 from dssfn.planning import settle
@@ -94,6 +95,10 @@ def simulate(
         check_secure(plan)
         masks = masks_in_one_place(mask_partners(topology.n_nodes))
     hosted = shards if apart or secure else _hosted(shards, plan)
+    stated = None
+    if plan.is_exact and not secure and len(hosted) > 1:
+        names = tuple(f"Node {node}" for node in range(len(hosted)))
+        stated = Stated(names, tuple(shard.weight for shard in hosted))
     with Workers(len(hosted)) as workers:
         programs = start_programs(
             hosted,
@@ -109,6 +114,7 @@ def simulate(
             averaging,
             workers,
             masks=masks,
+            stated=stated,
             on_message=lambda message: book.account(averaging, message),
             on_average=on_average,
         )
@@ -122,12 +128,12 @@ def _hosted(shards: Sequence[Samples], plan: Plan) -> Sequence[Samples]:
 
     Where sums are exact, the total of all nodes' messages is, to the last bit, the
     message of one node that holds all their samples. So all nodes are run as one,
-    unless it matters who they are.
+    unless it matters who they are, as where each adds its noise.
     """
     for shard in shards:
         check_samples(shard, plan)
     together = Joined(shards)
-    told_apart = plan.folds == "nodes" or plan.publish_scores
+    told_apart = plan.folds == "nodes" or plan.publish_scores or plan.is_private
     if not plan.is_exact or told_apart or together.n_samples > MOST_NODE_SAMPLES:
         return shards
     return [together]
@@ -139,6 +145,7 @@ def run_programs(
     workers: Workers,
     *,
     masks: Masks | None = None,
+    stated: Stated | None = None,
     on_message: Callable[[Message], None] | None = None,
     on_average: Callable[[Message, Any], None] | None = None,
 ) -> list[Result]:
@@ -154,6 +161,8 @@ def run_programs(
         Runs the nodes side by side.
     masks : Masks, optional
         What hides the messages of all nodes, each of which has a program then.
+    stated : Stated, optional
+        How much the samples of every node weigh, by which its messages are judged.
     on_message, on_average : callable, optional
         Called before and after every average with the first node's message, and with
         the average that this node receives.
@@ -168,18 +177,34 @@ def run_programs(
             averages = [messages[0].make()]
         else:
             make = [
-                partial(leaving, message, node, step=step, masks=masks)
+                partial(_left, message, node, step=step, masks=masks, stated=stated)
                 for node, message in enumerate(messages)
             ]
             values = _Values(make, averaging.order(step), workers)
             averages = list(averaging.mix(values, step))
         if masks is not None:
             masks.hear(averages[0])
+        check_total(messages[0], averages[0], stated, is_masked=masks is not None)
         if on_average:
             on_average(messages[0], averages[0])
         return averages
 
     return drive(programs, answer, workers)
+
+
+def _left(
+    message: Message,
+    node: NodeId,
+    *,
+    step: int,
+    masks: Masks | None,
+    stated: Stated | None,
+) -> Numbers:
+    """Return the numbers that leave a node, held to what it has stated."""
+    values = leaving(message, node, step=step, masks=masks)
+    if stated is not None:
+        check_share(message, values, stated, [node], node)
+    return values
 
 
 class _Values:

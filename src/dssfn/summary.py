@@ -13,12 +13,14 @@ import numpy as np
 from dssfn.config import AUTO, Plan
 from dssfn.consensus import every_averaging
 from dssfn.hosting import Simulation, Traffic
+from dssfn.privacy import RELEASES, NoiseSource, budget_of
 from dssfn.records import LayerRecord
 from dssfn.results import (
     AverageCost,
     Communication,
     Graph,
     Layer,
+    Privacy,
     Sent,
     Settings,
     Tried,
@@ -50,6 +52,23 @@ def layers_of(simulation: Simulation, tested: Tested) -> tuple[Layer, ...]:
             - after.bytes_total * (record.layer == last),
         )
         for record, correct in zip_longest(simulation.history, tested.correct)
+    )
+
+
+def privacy_of(plan: Plan, noise: NoiseSource | None = None) -> Privacy | None:
+    """Return the budget of a finished training, if it has one.
+
+    A node that was restarted may have spent it otherwise than by the plan.
+    """
+    if not plan.is_private:
+        return None
+    budget = budget_of(plan)
+    spent = budget.spent(map(budget.factor_of, RELEASES))
+    return Privacy(
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        spent=min(noise.spent if noise else spent, budget.epsilon),
+        colluders=plan.colluders,
     )
 
 

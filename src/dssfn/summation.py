@@ -15,6 +15,8 @@ import numpy as np
 from dssfn._typing import Array, Numbers
 from dssfn.config import Plan
 from dssfn.exact.limbs import N_LIMBS, ExactTally
+from dssfn.exact.tally_bounds import TallyBounds
+from dssfn.sum_bounds import SumBounds
 
 
 class Tally(Protocol):
@@ -39,6 +41,17 @@ class Summation(Protocol):
 
     def read(self, reply: Numbers) -> Array:
         """Return the sums over all nodes that the network's reply holds."""
+
+    def bounds(self, low: Array, high: Array, weight: float) -> SumBounds | None:
+        """Return the bounds of a tally, if it can be held to some.
+
+        Parameters
+        ----------
+        low, high : arrays of shape (n,)
+            The least and the greatest number of one sample.
+        weight : float
+            How much the samples of all nodes weigh.
+        """
 
 
 class FloatTally:
@@ -76,6 +89,9 @@ class Floating:
         total: Array = self.n_nodes * reply
         return total
 
+    def bounds(self, low: Array, high: Array, weight: float) -> None:
+        """Return nothing: a mean of floats may come in rough."""
+
 
 def summation_of(plan: Plan, n_nodes: int) -> Summation:
     """Return how a plan sums."""
@@ -98,3 +114,7 @@ class Exact:
     def read(self, reply: Numbers) -> Array:
         """Return the sums over all nodes, each rounded once."""
         return ExactTally.read(reply.astype(np.int64, copy=False))
+
+    def bounds(self, low: Array, high: Array, weight: float) -> TallyBounds:
+        """Return the bounds of a tally."""
+        return TallyBounds(low, high, weight)

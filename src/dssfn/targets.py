@@ -13,6 +13,7 @@ import numpy as np
 
 from dssfn._typing import Array
 from dssfn.config import BALANCED, Plan
+from dssfn.exact.gram_bounds import Weighing
 from dssfn.progress import Stage
 from dssfn.shard import Rows
 
@@ -101,3 +102,27 @@ def _class_factors(plan: Plan, shares: Array) -> Array:
     if plan.class_weight == BALANCED:
         return 1.0 / (Q * np.where(shares > 0, shares, 1.0))
     return np.array(plan.class_weight, dtype=float)
+
+
+def weighing_of(
+    plan: Plan, targets: Targets, given: float, usual: int | None
+) -> Weighing:
+    """Return how much the samples of all nodes weigh in sums.
+
+    Balanced classes weigh as much together as without factors: a class of a share s of
+    the samples has the factor 1 / (Q s), so that each of the Q weighs one Q-th.
+
+    Parameters
+    ----------
+    plan : Plan
+        What all nodes agreed on.
+    targets : Targets
+        The factors of the classes.
+    given : float
+        How much the samples weigh as they came.
+    usual : int, optional
+        A usual weight as a power of two, if some weight is no whole number.
+    """
+    factor = float(targets.class_factors.max(initial=1.0))
+    used = given if plan.class_weight == BALANCED else factor * given
+    return Weighing(given, factor, used, usual)

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from dssfn import ensemble, fixed_size
+from dssfn import ensemble, fixed_size, privacy
 from dssfn._typing import NodeId
 from dssfn.config import Plan
 from dssfn.ensemble import AgreedScores, Ensemble
 from dssfn.errors import DataError
 from dssfn.network import Network
+from dssfn.privacy import NoiseSource
 from dssfn.programs import Program
 from dssfn.progress import Progress
 from dssfn.records import LayerRecord
@@ -31,6 +32,7 @@ def train_node(
     node: NodeId = 0,
     memory: int | None = None,
     n_threads: int = 1,
+    noise: NoiseSource | None = None,
     start: Progress | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     on_layer: Callable[[LayerRecord], None] | None = None,
@@ -51,6 +53,8 @@ def train_node(
         Bytes that this node may use; see `dssfn.features.Features`.
     n_threads : int
         Threads for this node's samples.
+    noise : NoiseSource, optional
+        The noise of a private training, and what it was spent on; by default new.
     start : Progress, optional
         The progress to go on from; all other nodes go on from the same layer.
     on_progress : callable, optional
@@ -59,6 +63,18 @@ def train_node(
         Called with the record of a layer, once the next one is solved.
     """
     check_samples(samples, plan)
+    if plan.is_private:
+        return privacy.train_private(
+            samples,
+            plan,
+            n_nodes=n_nodes,
+            node=node,
+            noise=noise,
+            n_threads=n_threads,
+            start=start,
+            on_progress=on_progress,
+            on_layer=on_layer,
+        )
     if plan.finds_size:
         return ensemble.grow_ensemble(
             samples,
@@ -87,6 +103,8 @@ def model_of(plan: Plan, progress: Progress) -> Model:
     """Return the model of a finished training."""
     if plan.finds_size:
         return ensemble.ensemble_of(plan, progress)
+    if plan.is_private:
+        return privacy.network_of(plan, progress)
     return fixed_size.network_of(plan, progress)
 
 
@@ -100,6 +118,8 @@ def scores_of(plan: Plan, progress: Progress) -> AgreedScores | None:
 
 def is_complete(plan: Plan, progress: Progress | None) -> bool:
     """Return whether nothing is left to be trained."""
+    if plan.is_private:
+        return privacy.is_complete(progress)
     if plan.finds_size:
         return ensemble.is_complete(progress)
     return fixed_size.is_complete(plan, progress)
@@ -107,7 +127,9 @@ def is_complete(plan: Plan, progress: Progress | None) -> bool:
 
 def check_stages(plan: Plan, progress: Progress) -> None:
     """Refuse stages that no training with this plan has, with a ValueError."""
-    if plan.finds_size:
+    if plan.is_private:
+        privacy.check_stages(plan, progress)
+    elif plan.finds_size:
         ensemble.check_stages(plan, progress)
     else:
         fixed_size.check_stages(plan, progress)

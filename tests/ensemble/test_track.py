@@ -13,6 +13,7 @@ from dssfn.ensemble.integer import Integer
 from dssfn.ensemble.track import TALLY, Track
 from dssfn.ensemble.units import n_features_of
 from dssfn.exact.gram import Layout, read_products
+from dssfn.exact.gram_bounds import Weighing
 from dssfn.network import member_matrix
 from dssfn.shard import Shard
 from tests.support.ensembles import draw, plan_of
@@ -65,7 +66,8 @@ def walk(shard, kind=Dense, usual_weight=None, **settings):
     """All that a track tells, on its way through three layers."""
     number, told = given_numbers(), {}
     plan = plan_of(shard.X, shard.T, members=K, seed=2)
-    arithmetic = kind(plan, usual_weight) if kind is Integer else kind(plan)
+    weighing = Weighing(usual=usual_weight)
+    arithmetic = kind(plan, weighing) if kind is Integer else kind(plan)
     if kind is Integer:  # whose output matrices are rounded
         for name, layer in (("O0", 0), ("O1", 1), ("path", 1)):
             number[name] = arithmetic.rounded(number[name], layer)

@@ -48,10 +48,40 @@ def test_every_folder_is_all_that_a_node_needs(tmp_path):
         assert spec.listen == plan.nodes[k].address == f"127.0.0.1:{7400 + k}"
         assert identity(away).name == name
         files = {path.name for path in away.iterdir()}
-        assert files == {"node.toml", "plan.toml", "node.crt", "node.key", "ca.crt"}
+        assert files == {
+            "node.toml", "plan.toml", "node.crt", "node.key", "ca.crt", "crl.pem",
+        }  # fmt: skip
     assert {path.name for path in (tmp_path / "fed").iterdir()} == {
-        "plan.toml", "ca", "a", "b", "c", "d",
+        "plan.toml", "README.txt", "ca", "a", "b", "c", "d",
     }  # fmt: skip
+
+
+def test_keys_in_one_place_are_called_a_rehearsal(tmp_path):
+    text = dssfn("federation", "init", tmp_path / "fed", "--nodes", "a,b,c").stdout
+    assert "All keys were made here, FOR A REHEARSAL" in text
+    assert "--no-keys" in text
+    notes = (tmp_path / "fed" / "README.txt").read_text()
+    assert "FOR A REHEARSAL" in notes
+    assert "dssfn node request" in notes
+
+
+def test_keys_stay_at_home_where_they_are_made(tmp_path):
+    fed, home = tmp_path / "fed", tmp_path / "home"
+    text = dssfn("federation", "init", fed, "--nodes", "a,b,c", "--no-keys").stdout
+    assert "REHEARSAL" not in text
+    assert "dssfn node request NAME" in text
+    assert "No key is in it" in (fed / "README.txt").read_text()
+    assert [path.name for path in fed.rglob("*.key")] == ["ca.key"]
+    assert {path.name for path in (fed / "b").iterdir()} == {
+        "node.toml", "plan.toml", "ca.crt", "crl.pem",
+    }  # fmt: skip
+    assert dssfn("node", "request", "b", "--out", home).exit_code == 0
+    signed = dssfn("federation", "sign", fed, "b", home / "node.csr", "--json")
+    assert json.loads(signed.stdout)["revoked"] == str(fed / "b" / "crl.pem")
+    shutil.copytree(fed / "b", home, dirs_exist_ok=True)
+    files = (home / part for part in ("node.crt", "node.key", "ca.crt"))
+    assert read_identity(*files, "b").name == "b"
+    assert [path.name for path in fed.rglob("*.key")] == ["ca.key"]
 
 
 @posix
@@ -468,7 +498,7 @@ def test_a_folder_that_was_sent_away_gets_new_files(tmp_path):
     shutil.rmtree(tmp_path / "fed" / "a")
     assert dssfn("federation", "certificate", tmp_path / "fed", "a").exit_code == 0
     files = {path.name for path in (tmp_path / "fed" / "a").iterdir()}
-    assert files == {"node.crt", "node.key", "ca.crt"}
+    assert files == {"node.crt", "node.key", "ca.crt", "crl.pem"}
 
 
 def test_an_interrupted_renewal_keeps_the_old_pair(tmp_path, monkeypatch):
@@ -501,7 +531,7 @@ def test_what_cannot_be_renewed_is_named(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["../../x", "*", "A", "a/../b", "", "a.", "ca", "plan.toml"]
+    "name", ["../../x", "*", "A", "a/../b", "", "a.", "ca", "plan.toml", "readme.txt"]
 )
 def test_a_name_in_an_edited_plan_must_keep_the_rule_before_it_is_a_path(
     tmp_path, name

@@ -38,25 +38,17 @@ from dssfn.transports.grpc.epochs import RESTARTS
 from dssfn.transports.grpc.link import MOST_AHEAD
 from dssfn.transports.grpc.server import CALLS, MOMENT
 from dssfn.transports.grpc.switchboard import CHATTER
+from tests.support.barrage import ENDS, REFUSALS, Barrage
 from tests.support.false_neighbour import FalseNeighbour
 from tests.support.intruder import Intruder, Words
 from tests.support.lab import Lab, free_port
+from tests.support.revocation_lists import list_of
 
 pytestmark = pytest.mark.grpc
 needs_proc = pytest.mark.skipif(
     not Path("/proc/self/status").exists(), reason="needs /proc"
 )
 
-REFUSALS = (
-    grpc.StatusCode.PERMISSION_DENIED,
-    grpc.StatusCode.FAILED_PRECONDITION,
-    grpc.StatusCode.INVALID_ARGUMENT,
-    grpc.StatusCode.UNAVAILABLE,
-    grpc.StatusCode.RESOURCE_EXHAUSTED,
-    grpc.StatusCode.UNIMPLEMENTED,
-)
-# Streams end well after anything that comes behind a good hello.
-ENDS = (*REFUSALS, grpc.StatusCode.OK, grpc.StatusCode.CANCELLED)
 MOST_GROWTH = 64e6  # bytes; a single bomb, or all inputs kept, would take more
 TARGET = "n1"  # of the path n0 - n1 - n2: it dials n0, and n2 dials it
 
@@ -237,6 +229,84 @@ def _check_log(text: str) -> None:
     assert "\x1b" not in text
     assert "\nERROR all is lost" not in text
     assert len(text) < LONGEST_LOG
+
+
+@needs_proc
+@pytest.mark.parametrize(
+    ("n_inputs", "deadline"),
+    [(2_000, 10.0), pytest.param(100_000, 60.0, marks=pytest.mark.slow)],
+)
+def test_no_number_of_hostile_inputs_changes_the_model(tmp_path, n_inputs, deadline):
+    """On the path n0 - n1 - n2 - n3, where n2 comes late, and n3 later, and again.
+
+    So first one neighbour of n1 is away, then both are connected to it, before the
+    training and in the middle of it.
+    """
+    lab = Lab(tmp_path, 4, kind="path", deadline=deadline)
+    try:
+        barrage = _barrage(lab, tmp_path)
+        lab.start("n0", TARGET)
+        lab.wait_for(TARGET, "n0 is connected")
+        attack = Attack(lab, tmp_path, seed=0, scale=1)
+        before, begin = attack.memory(), time.monotonic()
+        barrage.send(n_inputs * 2 // 10, away="n2")
+        lab.start("n2")
+        lab.wait_for(TARGET, "n2 is restarted")
+        barrage.send(n_inputs * 6 // 10)
+        lab.start("n3")
+        lab.wait_for("n2", "layer 1/4")
+        lab.kill("n3")
+        barrage.send(n_inputs * 2 // 10)
+        grown, seconds = attack.memory() - before, time.monotonic() - begin
+        assert all(map(lab.is_running, ("n0", TARGET, "n2")))
+        lab.start("n3")
+        assert lab.wait() == dict.fromkeys(lab.names, 0)
+        (disturbed,) = lab.digests()
+        for kind, count in sorted(barrage.sent.items()):
+            print(f"{count:7,} {kind}")
+        total = barrage.sent.total()
+        print(f"{total:7,} in {seconds:.0f} s, {grown / 1e6:.1f} MB more in memory")
+        assert total >= n_inputs
+        assert len(barrage.sent) > 20
+        assert grown < MOST_GROWTH
+        log = _log(lab)
+        assert len(log) < LONGEST_LOG * (1 + seconds / 60)
+        assert "was revoked" in log
+        assert "Traceback" not in lab.printed(TARGET)
+        # For n2 and its false double, and for n3; for nobody else.
+        assert "starting again together, epoch 3" not in log
+        lab.start(fresh=True)
+        assert lab.wait() == dict.fromkeys(lab.names, 0)
+        assert lab.digests() == {disturbed}
+    finally:
+        lab.close()
+
+
+def _barrage(lab, folder):
+    """All who have no business at n1, and two who hold its neighbours' keys."""
+    attack = Attack(lab, folder, seed=17, scale=1)
+    trusted, now = lab.authority, datetime.now(UTC)
+    revoked = pki.issue(trusted, "n2")
+    (lab.folder(TARGET) / "crl.pem").write_bytes(list_of(trusted, revoked))
+    lab.add_setting(TARGET, 'revoked = "crl.pem"')
+    day = timedelta(days=1)
+    return Barrage(
+        attack.intruder,
+        TARGET,
+        words={name: attack.words[name] for name in ("n0", "n2")},
+        stolen={name: attack.stolen(name) for name in ("n0", "n2")},
+        outsiders={
+            "a member that is no neighbour": pki.issue(trusted, "n9"),
+            "a revoked certificate": revoked,
+        },
+        strangers={
+            "no certificate": None,
+            "a foreign authority's": pki.issue(pki.make_authority("lab"), "n2"),
+            "a certificate that has ended": pki.issue(
+                trusted, "n2", days=1, now=now - 9 * day
+            ),
+        },
+    )
 
 
 SECONDS = 8.0  # that an attack lasts: four deadlines

@@ -11,35 +11,12 @@ from scipy.stats import chisquare
 
 from dssfn.node.agreement import AGREEMENT
 from dssfn.transports.recording import recorded_letters
-from tests.support.federations import change_plan, local, run_all
-from tests.support.lab import FEATURES, digits_of
+from tests.support.federations import change_plan, run_all
+from tests.support.stars import LEAVES, NAMES, star_of_digits
 
 pytestmark = pytest.mark.grpc
 
-NAMES = ("hub", "one", "two", "three")
-LEAVES = NAMES[1:]
 SIZE = ("--members", 2, "--layers", 1, "--width", 20)
-
-
-def with_digits(folder):
-    """A star whose nodes have digits; the first one is its centre."""
-    plan = (
-        "--classes",
-        ",".join(map(str, range(10))),
-        "--features",
-        ",".join(FEATURES),
-    )
-    edges = ",".join(f"hub-{leaf}" for leaf in LEAVES)
-    more = ("--target", "digit", "--edges", edges, *SIZE)
-    local(folder, NAMES, *plan, *more)
-    for k, name in enumerate(NAMES):
-        X, y = digits_of(k, len(NAMES))
-        rows = [",".join([*FEATURES, "digit"])]
-        rows += [
-            ",".join([*map(str, x), str(label)]) for x, label in zip(X, y, strict=True)
-        ]
-        (folder / name / "data.csv").write_text("\n".join(rows) + "\n")
-    return folder
 
 
 def received(folder):
@@ -55,7 +32,7 @@ def received(folder):
 def runs(tmp_path_factory):
     """The same training twice, with masks and without; and who sent what."""
     root = tmp_path_factory.mktemp("masks")
-    fed = with_digits(root / "fed")
+    fed = star_of_digits(root / "fed", *SIZE)
     found = {}
     for secure in ("true", "false"):
         change_plan(fed, secure=secure)

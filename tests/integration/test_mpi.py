@@ -182,6 +182,15 @@ def test_ranks_agree_on_scores_and_know_each_nodes_only_if_published(folder, nam
         assert row["scores"]["log_loss"] == mine.log_loss
 
 
+def test_masks_among_ranks_of_one_user_are_not_oversold(folder):
+    data = ("--data", "site-{number}.csv", "--target", "kind")
+    code, _, err = dssfn(2, "shut.toml", *data, cwd=folder)
+    assert code == 0, err
+    assert err.count("hides nothing from whoever runs the job") == 1
+    _, _, err = dssfn(2, "shut.toml", *data, "--quiet", cwd=folder)
+    assert "masked" not in err
+
+
 def test_the_figures_are_those_of_simulate(folder):
     shown = CliRunner().invoke(
         app,

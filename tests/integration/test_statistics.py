@@ -179,12 +179,15 @@ def three(tmp_path, write):
     return folder, tables
 
 
-@pytest.mark.parametrize("publishes", ["false", "true"])
+# Masked messages are noise; what is searched for must not be in the plain ones either.
+@pytest.mark.parametrize(
+    ("publishes", "secure"), [("false", "false"), ("true", "false"), ("true", "true")]
+)
 def test_planted_markers_are_found_in_no_letter_and_no_other_nodes_files(
-    three, publishes, monkeypatch
+    three, publishes, secure, monkeypatch
 ):
     folder, tables = three
-    change_plan(folder, publish_sites=publishes)
+    change_plan(folder, publish_sites=publishes, secure=secure)
     planted = tables["south"]
     planted.loc[3, ["age", "patient"]] = [RARE, f"{MARKER}-id"]
     planted.loc[7, "pain"] = f"{MARKER}-level"

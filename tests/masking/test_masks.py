@@ -12,16 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from dssfn.consensus import Tree, run_rounds
+from dssfn.consensus import Flood, Tree, run_rounds
 from dssfn.errors import NumericalError, PlanError, ProtocolError
 from dssfn.masking import (
     EphemeralKey,
-    Flood,
     Masks,
     leaving,
     mask_partners,
     masks_in_one_place,
     packed,
+    united,
     unpacked,
 )
 from dssfn.masking.ciphers import AT_ONCE, add_stream
@@ -209,7 +209,7 @@ def test_records_reach_all_nodes(kind):
     graph = build_topology(kind, 7)
     records = [bytes([node]) * (node + 1) for node in range(7)]
     values = {node: packed(record, node, 7, 20) for node, record in enumerate(records)}
-    for found in run_rounds(Flood(graph), values).values():
+    for found in run_rounds(Flood(graph, united), values).values():
         assert unpacked(found) == records
 
 

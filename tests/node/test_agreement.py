@@ -3,6 +3,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from dssfn.errors import ProtocolError
 from dssfn.node.agreement import Assembly
 from dssfn.progress import Progress
 from dssfn.topology import build_topology
@@ -78,3 +79,61 @@ def test_where_the_furthest_layers_agree_the_latest_ones_do_not_count():
     assert {start.flat().tobytes() for start in starts} == {
         _progress(4).flat().tobytes()
     }
+
+
+def _meet_all(work, n_nodes):
+    """What every node of a path ends with; an error is one of these."""
+    topology = build_topology("path", n_nodes)
+    nodes = range(n_nodes)
+    links = [(i, j) for i in nodes for j in topology.neighbours(i)]
+    transports = memory_network([[i] for i in nodes], links, deadline=20)
+
+    def one(node):
+        try:
+            return work(node, Assembly(node, topology, transports[node]))
+        except ProtocolError as exc:
+            return str(exc)
+
+    with ThreadPoolExecutor(n_nodes) as pool:
+        return list(pool.map(one, nodes))
+
+
+def test_a_layer_that_is_the_same_everywhere_passes():
+    def check(node, everybody):
+        for n_solved in (1, 2, 3):
+            everybody.check_stage(_progress(n_solved))
+
+    assert _meet_all(check, 4) == [None] * 4
+
+
+@pytest.mark.parametrize("layer", [0, 2])
+def test_nodes_learn_in_which_layer_they_differ(layer):
+    """By the last bit of one number, on one node."""
+
+    def check(node, everybody):
+        progress = _progress(3)
+        if node == 1:
+            progress.stages[layer]["O"][1, 4] += 2.0**-50
+        for n_solved in (1, 2, 3):
+            everybody.check_stage(progress.first(n_solved))
+
+    ended = _meet_all(check, 4)
+    assert all(f"different numbers in layer {layer}," in text for text in ended)
+
+
+def test_errors_that_layers_were_chosen_by_may_differ():
+    def check(node, everybody):
+        errors = np.array([1.0 + node * 1e-15])
+        stage = {"O": np.eye(2), "validation": errors, "tries": errors}
+        everybody.check_stage(Progress((stage,), (1,)))
+
+    assert _meet_all(check, 3) == [None] * 3
+
+
+def test_all_nodes_hear_what_each_has_stated():
+    def state(node, everybody):
+        return everybody.state(10.0 * node, ("a", "b", "c"))
+
+    for stated in _meet_all(state, 3):
+        assert stated.weights == (0.0, 10.0, 20.0)
+        assert stated.of([1, 2]) == stated.total == 30.0

@@ -37,6 +37,7 @@ def test_a_node_tells_of_the_layers_that_it_has_seen_end(simulated, n_known, tmp
         node=0,
         scores=None,
         mask_keys=None,
+        noise=None,
         transport=SimpleNamespace(accounts=lambda: {"b": (Account(bytes_sent=8), 0)}),
     )
     result = _finish(simulated.networks[0], training, "abc", tmp_path, 1.5)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ssl
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 import msgspec
 import numpy as np
 import pytest
 
 from dssfn.config import Plan
-from dssfn.errors import PlanError, ProtocolError
+from dssfn.errors import IdentityError, PlanError, ProtocolError
 from dssfn.federation import STATISTICS, TRAINING, Federation, Graph, Member
 from dssfn.masking import EphemeralKey, mask_partners
 from dssfn.node.agreement import Assembly
@@ -21,9 +23,11 @@ from dssfn.node.mask_keys import (
     _digest_of,
     mask_keys_of,
 )
+from dssfn.node.revocation import Revocations
 from dssfn.progress import Progress
 from dssfn.setup import pki
 from dssfn.transports import memory_network
+from tests.support.revocation_lists import NOW, loaded
 
 NAMES = ("north", "south", "east", "west")
 PLAN = Plan(n_features=2, classes=("no", "yes"))
@@ -35,14 +39,15 @@ def federation(kind="star", **settings):
     return Federation(nodes, Graph(kind=kind), PLAN, **settings)
 
 
-def identity(name, authority=AUTHORITY, trusts=AUTHORITY):
-    credential = pki.issue(authority, name)
+def identity(name, authority=AUTHORITY, trusts=AUTHORITY, credential=None, **fields):
+    credential = credential or pki.issue(authority, name)
     return Identity(
         name,
         credential.certificate_pem,
         credential.key_pem,
         trusts.certificate_pem,
-        expires=None,
+        fields.pop("expires", credential.expires),
+        **fields,
     )
 
 
@@ -103,6 +108,12 @@ def test_a_key_that_is_not_the_node_s_own_is_refused(third, epochs, why):
         agreed(every, epochs)
 
 
+def _of_version_9(pem):
+    der = bytearray(ssl.PEM_cert_to_DER_cert(pem.decode()))
+    der[der.index(b"\xa0\x03\x02\x01\x02") + 4] = 8
+    return ssl.DER_cert_to_PEM_cert(bytes(der)).encode()
+
+
 def test_an_announcement_that_was_changed_on_its_way_is_refused():
     keys = keys_of("north")
     other = keys_of("south")
@@ -111,21 +122,24 @@ def test_an_announcement_that_was_changed_on_its_way_is_refused():
 
     good = Announcement(
         bytes(range(32)),
-        signature_of(other.identity.key_pem, claim),
-        other.identity.certificate_pem,
+        signature_of(other.keyring.key_pem, claim),
+        other.keyring.certificate_pem,
     )
-    assert keys._verified(1, 0, msgspec.msgpack.encode(good)) == good.public
+    assert (
+        keys._verified(1, 0, msgspec.msgpack.encode(good), keys.keyring) == good.public
+    )
     for changes in (
         {"public": bytes(32)},
         {"signature": good.signature[:-1] + bytes([good.signature[-1] ^ 1])},
         {"signature": b""},
-        {"certificate_pem": keys.identity.certificate_pem},
+        {"certificate_pem": keys.keyring.certificate_pem},
         {"certificate_pem": b""},
         {"certificate_pem": b"-----BEGIN CERTIFICATE-----\n"},
+        {"certificate_pem": _of_version_9(good.certificate_pem)},
     ):
         bad = msgspec.structs.replace(good, **changes)
         with pytest.raises(ProtocolError, match="in the name of south is not its own"):
-            keys._verified(1, 0, msgspec.msgpack.encode(bad))
+            keys._verified(1, 0, msgspec.msgpack.encode(bad), keys.keyring)
     nested = msgspec.msgpack.encode([good.public, good.signature, b"", "more"])
     short = msgspec.msgpack.encode(msgspec.structs.replace(good, public=b"short"))
     deep = b"\x94" + msgspec.msgpack.encode(good)[1:] + b"\x91" * 5000 + b"\x90"
@@ -138,7 +152,7 @@ def test_an_announcement_that_was_changed_on_its_way_is_refused():
         deep,
     ):
         with pytest.raises(ProtocolError, match="in the name of south"):
-            keys._verified(1, 0, record)
+            keys._verified(1, 0, record, keys.keyring)
 
 
 def test_a_plan_says_whether_messages_are_masked():
@@ -187,3 +201,53 @@ def test_nodes_that_go_on_from_different_layers_share_no_masks():
     one, other = (Progress(({"O": key + k},), (1,)) for k in (0, 1e-9))
     assert _digest_of(one) != _digest_of(other)
     assert _digest_of(one) == _digest_of(Progress(({"O": key.copy()},), (1,)))
+
+
+ENDED = pki.issue(AUTHORITY, "east", days=1, now=NOW - timedelta(days=9))
+STOLEN = pki.issue(AUTHORITY, "east")
+LATER = NOW + timedelta(days=9)  # of a clock that is behind
+REVOKED = Revocations({(loaded(STOLEN).issuer, loaded(STOLEN).serial_number): NOW})
+
+
+@pytest.mark.parametrize(
+    ("own", "theirs", "why"),
+    [
+        ({"credential": ENDED, "expires": LATER}, {}, "a certificate that ended on"),
+        ({"credential": STOLEN}, {"revoked": REVOKED}, "a certificate that was revoke"),
+    ],
+)
+def test_a_key_signed_with_a_certificate_that_counts_no_more_is_refused(
+    own, theirs, why
+):
+    every = [keys_of(name, **theirs) for name in NAMES]
+    every[2] = keys_of("east", **own)
+    with pytest.raises(ProtocolError, match=f"Node east has signed .* {why}") as caught:
+        agreed(every)
+    assert "Its organisation must put a new one in its place" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("own", "why"),
+    [
+        ({"credential": ENDED}, "of east ended on"),
+        ({"credential": STOLEN, "revoked": REVOKED}, "of east with .* was revoked on"),
+    ],
+)
+def test_a_node_whose_certificate_counts_no_more_says_so_and_signs_nothing(own, why):
+    keys = keys_of("east", **own)
+    with pytest.raises(IdentityError, match=f"certificate {why}.*checkpoint"):
+        keys.agree(None, None)
+
+
+def test_keys_are_signed_with_the_certificate_of_the_moment():
+    class Renewed:
+        shown = [identity("east"), identity("east")]
+
+        def current(self):
+            return self.shown.pop()
+
+    keys = MaskKeys(federation(), TRAINING, Renewed())
+    others = [keys_of(name) for name in NAMES]
+    for _ in range(2):
+        agreed([others[0], others[1], keys, others[3]])
+    assert not Renewed.shown

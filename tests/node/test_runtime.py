@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from dssfn.config import Plan
+from dssfn.errors import ProtocolError
+from dssfn.exact.limbs import N_LIMBS
 from dssfn.masking import Masks, mask_partners, masks_in_one_place
 from dssfn.node.checkpoint import Checkpoints
 from dssfn.node.runtime import NodeTraining
@@ -129,3 +131,67 @@ def test_what_is_sent_after_the_last_layer_is_masked_too(tmp_path):
             models = list(pool.map(one, range(3), hosts))
         assert {node for node, _ in used} == {0, 1, 2}
         assert len({model.output.tobytes() for model in models}) == 1
+
+
+class Misleading:
+    """A transport that makes the last products in the totals of one layer smaller."""
+
+    def __init__(self, transport, layer):
+        self._transport, self._layer = transport, layer
+
+    def __getattr__(self, name):
+        return getattr(self._transport, name)
+
+    def exchange(self, tag, letters, expected):
+        came = self._transport.exchange(tag, letters, expected)
+        if tag.layer == self._layer and tag.round == 1:  # on the way back
+            came = {arc: values.copy() for arc, values in came.items()}
+            for values in came.values():  # four sums ride along behind them
+                values[-10 - 4 * N_LIMBS : -4 * N_LIMBS] //= 2
+        return came
+
+
+def test_nodes_that_were_told_different_totals_stop_at_that_layer(tmp_path):
+    """What was saved before is good, and they go on from there together."""
+    topology = build_topology("path", 3)
+    plan = Plan(n_features=3, classes=(0, 1), n_layers=3, width=10, members=1)
+    plan, averaging = settle(plan, topology)
+    assert plan.is_exact
+    rng = np.random.default_rng(1)
+    T = one_hot(rng.integers(2, size=40), 2)
+    shards = [Shard(rng.normal(size=(3, 40)), T) for _ in range(3)]
+    arcs = [(0, 1), (1, 0), (1, 2), (2, 1)]
+    trainings = []
+
+    def one(node, transport):
+        transport.deadline, transport.patience = 20.0, 20.0
+        path = tmp_path / f"{node}.checkpoint"
+        trainings.append(
+            training := NodeTraining(
+                node=node,
+                topology=topology,
+                plan=plan,
+                averaging=averaging,
+                samples=shards[node],
+                transport=transport,
+                checkpoints=Checkpoints(path, {}),
+            )
+        )
+        try:
+            return training.run()
+        except ProtocolError as exc:
+            return str(exc)
+
+    def train(misled_in):
+        trainings.clear()
+        hosts = memory_network([[0], [1], [2]], arcs)
+        if misled_in is not None:
+            hosts[2] = Misleading(hosts[2], misled_in)
+        with ThreadPoolExecutor(3) as pool:
+            return list(pool.map(one, range(3), hosts))
+
+    for text in train(misled_in=2):
+        assert "different numbers in layer 2," in text
+    assert {len(training.furthest.stages) for training in trainings} == {2}
+    models = train(misled_in=None)
+    assert len({model.output.tobytes() for model in models}) == 1

@@ -126,11 +126,16 @@ class Intruder:
             payload = self.random.randbytes(self.random.randint(0, 200))
             kind, flags = self.random.randrange(12), self.random.randrange(256)
             stream = self.random.choice([0, 1, 2, 3, 2**31 - 1])
-            frames += [_http2(kind, flags, stream, payload)]
+            frames += [http2(kind, flags, stream, payload)]
         return b"".join(frames)
 
-    def call_without_reading(self, tls: ssl.SSLSocket, data: bytes) -> None:
-        """Begin a stream with some envelope, and let nothing come back over it."""
+    def opening(self) -> bytes:
+        """How a client of HTTP/2 begins that lets nothing come back over streams."""
+        no_window = struct.pack(">HI", 4, 0)  # SETTINGS_INITIAL_WINDOW_SIZE
+        return PREFACE + http2(4, 0, 0, no_window)
+
+    def call(self, stream: int) -> bytes:
+        """The beginning of a stream, as HTTP/2 carries it."""
         headers = {
             ":method": "POST",
             ":scheme": "https",
@@ -147,14 +152,12 @@ class Intruder:
             + value.encode()
             for key, value in headers.items()
         )
-        no_window = struct.pack(">HI", 4, 0)  # SETTINGS_INITIAL_WINDOW_SIZE
+        return http2(1, 4, stream, block)  # HEADERS, which end here
+
+    def call_without_reading(self, tls: ssl.SSLSocket, data: bytes) -> None:
+        """Begin a stream with some envelope, and let nothing come back over it."""
         message = b"\0" + struct.pack(">I", len(data)) + data
-        tls.sendall(
-            PREFACE
-            + _http2(4, 0, 0, no_window)
-            + _http2(1, 4, 1, block)  # HEADERS, which end here
-            + _http2(0, 0, 1, message)  # DATA
-        )
+        tls.sendall(self.opening() + self.call(1) + http2(0, 0, 1, message))  # DATA
 
     # Through gRPC.
 
@@ -215,7 +218,7 @@ class Intruder:
             yield
 
 
-def _http2(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
+def http2(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
     """A frame of HTTP/2."""
     length = struct.pack(">I", len(payload))[1:]
     return length + bytes([kind, flags]) + struct.pack(">I", stream) + payload

@@ -24,7 +24,7 @@ from dssfn.records import LayerRecord
 from dssfn.report.numbers import NONE, rough, size
 from dssfn.report.training import found
 from dssfn.report.training.tables import beside_layers
-from dssfn.results import Equivalence, Layer, Result, result_text
+from dssfn.results import Equivalence, Layer, Privacy, Result, result_text
 from dssfn.runs import OnLayer
 
 
@@ -142,7 +142,8 @@ def _given_shares(row: Layer, result: Result) -> dict[str, str]:
     if result.settings.is_regression:
         return {}
     test = {"test acc.": _percent(row.test_accuracy)} if result.n_test else {}
-    return {"train acc.": _percent(row.train_accuracy), **test}
+    known = row.train_accuracy is not None
+    return {"train acc.": _percent(row.train_accuracy) if known else NONE, **test}
 
 
 def _found_shares(row: Layer, result: Result) -> dict[str, str]:
@@ -179,6 +180,7 @@ def show_summary(result: Result) -> None:
             *_distances(
                 result.equivalence, is_regression=result.settings.is_regression
             ),
+            *_privacy(result.privacy),
             ("time", f"{result.seconds.total:.1f} s"),
         ]
     )
@@ -252,6 +254,13 @@ def _distances(
     if not is_regression:
         rows.append(("same prediction as one machine", agreement))
     return rows
+
+
+def _privacy(privacy: Privacy | None) -> list[tuple[str, str]]:
+    if privacy is None:
+        return []
+    spent = f"epsilon {privacy.spent:.3g} of {privacy.epsilon:g}"
+    return [("privacy budget spent", f"{spent}, delta {privacy.delta:g}")]
 
 
 def _percent(share: float | None) -> str:

@@ -17,9 +17,14 @@ from dssfn.cli.options import (
     Alpha,
     Bias,
     ClassWeight,
+    Colluders,
+    Delta,
+    Epsilon,
     Folds,
     Gain,
     ImageShape,
+    InputHigh,
+    InputLow,
     JsonOutput,
     Layers,
     Members,
@@ -169,15 +174,29 @@ def init(
     bias: Bias = None,
     units: Units = "auto",
     image_shape: ImageShape = None,
+    epsilon: Epsilon = None,
+    delta: Delta = 1e-5,
+    colluders: Colluders = 1,
+    input_low: InputLow = None,
+    input_high: InputHigh = None,
     solver: Solver = "auto",
     seed: Annotated[int, option("Random seed.", TRAINING)] = 0,
+    keys: Annotated[
+        bool,
+        option(
+            "Make all nodes' keys here, to rehearse; with --no-keys every node makes "
+            "its own (`dssfn node request`), and you sign it.",
+            CERTIFICATES,
+            "--keys/--no-keys",
+        ),
+    ] = True,
     days: DaysOption = 825,
     json: JsonOutput = False,
 ) -> None:
-    """Set up a federation: the plan, and a folder to send to every organisation.
+    """Set up a federation: the plan, an authority, and a folder for every organisation.
 
-    A folder holds the node's key and certificate, signed by an authority that is made
-    along with it. Nothing is ever overwritten.
+    Keys of the nodes are made here only to rehearse: for real data say --no-keys, and
+    every node's key stays at home. Nothing is ever overwritten.
     """
     from dssfn.setup.folders import write_federation
 
@@ -185,6 +204,8 @@ def init(
         preset, layers=layers, width=width, members=members, ridge=ridge, scale=scale,
         folds=folds, size=size, class_weight=class_weight, alpha=alpha, gain=gain,
         standardize=standardize, bias=bias, units=units, image_shape=image_shape,
+        epsilon=epsilon, delta=delta, colluders=colluders, input_low=input_low,
+        input_high=input_high,
         solver=solver, consensus="tree", seed=seed,
     )  # fmt: skip
     names = _names(nodes, min_nodes)
@@ -223,11 +244,12 @@ def init(
         data=f"data{suffix}",
         target=target,
         days=days,
+        with_keys=keys,
     )
     if json:
-        print_json(_figures(folder, federation, left_open, days))
+        print_json({**_figures(folder, federation, left_open, days), "keys": keys})
     else:
-        _tell(folder, federation, left_open, rehearsal=not address)
+        _tell(folder, federation, left_open, rehearsal=not address, with_keys=keys)
 
 
 def _names(nodes: str, least: int) -> list[str]:
@@ -312,15 +334,25 @@ folder for every node.
 {taken}{rehearsal}
 What to do next:
 {fill_in}
-- Send every folder to its organisation ({nodes}). It holds that
-  node's key: nobody else may read it on the way. An organisation that wants a key
-  which nobody else has seen makes one with `dssfn node request`, and you sign it with
-  `dssfn federation sign`: see docs/certificates.md.
+{keys}
 - There, put the data file beside node.toml and look through that file; then run
       dssfn node check node.toml
       dssfn federation statistics node.toml    (what all nodes hold, if you like)
       dssfn node run node.toml
 - Keep {folder}/ca/ca.key secret: whoever has it can make nodes of this federation."""
+
+_KEYS_HERE = """\
+- All keys were made here, FOR A REHEARSAL: whoever has read {folder} can pose as any
+  node. For real data begin again with --no-keys, or have every organisation make a key
+  of its own with `dssfn node request`, which you sign with `dssfn federation sign`.
+- Send every folder to its organisation ({nodes}). It holds that
+  node's key: nobody else may read it on the way."""
+
+_KEYS_AT_HOME = """\
+- Every organisation ({nodes}) makes its own key, which stays there:
+      dssfn node request NAME
+  It sends you node.csr; sign it, compare the fingerprints, and send the folder back:
+      dssfn federation sign {folder} NAME node.csr"""
 
 _REHEARSAL = """
 All addresses are on one machine, to rehearse: {first} and up. For a real
@@ -349,17 +381,23 @@ def _taken(plan: Plan, left_open: list[str]) -> str:
 
 
 def _tell(
-    folder: Path, federation: Federation, left_open: list[str], *, rehearsal: bool
+    folder: Path,
+    federation: Federation,
+    left_open: list[str],
+    *,
+    rehearsal: bool,
+    with_keys: bool,
 ) -> None:
     nodes = " ".join(federation.names)
     first = federation.nodes[0].address
     fields = " and ".join(f"`{field}`" for field in left_open)
     fill_in = _FILL_IN.format(fields=fields, folder=folder, nodes=nodes)
+    keys = _KEYS_HERE if with_keys else _KEYS_AT_HOME
     text = _STEPS.format(
         folder=folder,
         count=len(federation.nodes),
         graph=federation.topology().name,
-        nodes=", ".join(federation.names),
+        keys=keys.format(folder=folder, nodes=", ".join(federation.names)),
         taken=_taken(federation.training, left_open),
         rehearsal=_REHEARSAL.format(first=first) if rehearsal else "",
         fill_in=fill_in if left_open else "",

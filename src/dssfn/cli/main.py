@@ -71,6 +71,13 @@ add_command(
 )
 add_command(
     app,
+    "audit",
+    "dssfn.cli.audit:audit",
+    "Attack a node by what others receive of it, and tell how far that gets.",
+    "dssfn audit --data digits --nodes 5 --topology star --out audit1",
+)
+add_command(
+    app,
     "topology",
     "dssfn.cli.topology:topology",
     "Show a graph: its links, its spectrum, and the rounds that averaging takes.",
@@ -157,7 +164,7 @@ add_command(
     federation_app,
     "init",
     "dssfn.cli.federation:init",
-    "Set up a federation: the plan, and a folder to send to every organisation.",
+    "Set up a federation: the plan, an authority, and a folder for every organisation.",
     "dssfn federation init fed --nodes north,south,east --topology circular "
     "--degree 1 --classes yes,no --features age,bmi --target outcome",
 )
@@ -181,6 +188,13 @@ add_command(
     "dssfn.cli.certificates:sign",
     "Sign a node's request: a certificate for the key that the node made itself.",
     "dssfn federation sign fed north node.csr",
+)
+add_command(
+    federation_app,
+    "revoke",
+    "dssfn.cli.certificates:revoke",
+    "Revoke a node's certificates: a key was stolen, or an organisation has left.",
+    "dssfn federation revoke fed north",
 )
 add_command(
     mpi_app,

@@ -34,6 +34,11 @@ from dssfn.mpi.job import Job
 from dssfn.runs import DataOptions
 from dssfn.transports.mpi import share_nodes
 
+ONE_USER = (
+    "Messages between ranks were masked, which hides nothing from whoever runs the "
+    "job: a rank holds the rows of its nodes, and often one machine holds several."
+)
+
 
 @partial(reads_files, checked=lambda: Job().together())
 def run(
@@ -110,4 +115,6 @@ def run(
         if outcome is not None:
             output.write(outcome)
             output.show(outcome)
+            if run.secure and not (quiet or json):
+                notes.print(ONE_USER, soft_wrap=True)
         job.finish()

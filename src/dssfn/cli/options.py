@@ -13,7 +13,7 @@ from dssfn.presets import PRESETS, resolve
 from dssfn.registry import SOLVERS
 
 # Headings of the help text.
-DATA, NETWORK, MODEL = "Data", "Network of nodes", "Model"
+DATA, NETWORK, MODEL, PRIVACY = "Data", "Network of nodes", "Model", "Privacy"
 TRAINING, CERTIFICATES, OUTPUT = "Training", "Certificates", "Output"
 
 
@@ -78,6 +78,23 @@ ImageShape = Annotated[
     str | None,
     option("Height and width of pictures, as in 28x28, or 32x32x3.", MODEL),
 ]
+Epsilon = Annotated[
+    float | None,
+    option("Budget of differential privacy: sums get noise.", PRIVACY),
+]
+Delta = Annotated[
+    float, option("Probability with which more than epsilon is told.", PRIVACY)
+]
+Colluders = Annotated[
+    int, option("Members who may put together what they know.", PRIVACY)
+]
+InputLow = Annotated[
+    float | None,
+    option(
+        "The lowest number of all inputs, for --epsilon; or in the schema.", PRIVACY
+    ),
+]
+InputHigh = Annotated[float | None, option("The highest one.", PRIVACY)]
 Solver = Annotated[
     str, option(f"How a layer is solved: auto, {', '.join(SOLVERS)}.", TRAINING)
 ]

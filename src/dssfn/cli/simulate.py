@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-from dssfn.cli.console import say_dialect
-from dssfn.cli.graphs import Degree, GraphName, Nodes, read_topology
+from dssfn.cli.graphs import Degree, GraphName, Nodes
 from dssfn.cli.options import (
-    DATA,
     NETWORK,
     OUTPUT,
     TRAINING,
     Alpha,
     Bias,
     ClassWeight,
+    Colluders,
     DataDir,
+    Delta,
+    Epsilon,
     Folds,
     Gain,
     ImageShape,
+    InputHigh,
+    InputLow,
     JsonOutput,
     Layers,
     Members,
@@ -40,56 +42,45 @@ from dssfn.cli.options import (
     training_settings,
 )
 from dssfn.cli.presentation import Presentation
-from dssfn.cli.read_progress import reading_progress
 from dssfn.cli.reading import reads_files
-from dssfn.cli.sample import schema_settings
-from dssfn.config import PRECISIONS, bytes_of
-from dssfn.datasets import (
-    KNOWN_NAMES,
-    PARTITIONS,
-    ReadOptions,
-    open_shards,
-    open_tables,
+from dssfn.cli.simulated import (
+    Consensus,
+    Data,
+    Iterations,
+    MuHidden,
+    MuInput,
+    Partition,
+    Relaxation,
+    Rounds,
+    SchemaFile,
+    Seed,
+    Shards,
+    SimulatedData,
+    Tol,
 )
-from dssfn.datasets.files import check_formats
+from dssfn.config import PRECISIONS, bytes_of
+from dssfn.datasets import ReadOptions
 from dssfn.datasets.read_options import ALL
-from dssfn.errors import PlanError
-from dssfn.presets import paper_mu
-from dssfn.registry import AVERAGING
-from dssfn.runs import DataOptions, divided, execute, from_files, make_plan
+from dssfn.runs import execute
 
 
 @reads_files
 def simulate(
-    data: Annotated[
-        str | None, option(f"A file, or a name: {', '.join(KNOWN_NAMES)}, ...", DATA)
-    ] = None,
-    shard: Annotated[
-        list[Path] | None,
-        option("A node's own file, read in chunks; once per node.", DATA),
-    ] = None,
-    schema: Annotated[
-        Path | None,
-        option("What columns of files mean, as `dssfn schema` writes it.", DATA),
-    ] = None,
+    data: Data = None,
+    shard: Shards = None,
+    schema: SchemaFile = None,
     target: Target = None,
     test: TestFile = None,
     test_size: TestSize = 0.25,
     data_dir: DataDir = None,
     read: ReadOptions = ALL,
-    partition: Annotated[
-        str, option(f"How samples are divided: {', '.join(PARTITIONS)}.", DATA)
-    ] = "iid",
+    partition: Partition = "iid",
     nodes: Nodes = None,
     topology: GraphName = "circular",
     degree: Degree = None,
-    consensus: Annotated[
-        str, option(f"How averages are found: auto, {', '.join(AVERAGING)}.", NETWORK)
-    ] = "auto",
-    tol: Annotated[float | None, option("Accuracy of every average.", NETWORK)] = None,
-    rounds: Annotated[
-        int | None, option("Gossip rounds per average, instead of --tol.", NETWORK)
-    ] = None,
+    consensus: Consensus = "auto",
+    tol: Tol = None,
+    rounds: Rounds = None,
     latency: Annotated[
         float, option("Seconds per exchange, for auto.", NETWORK)
     ] = 0.02,
@@ -111,17 +102,18 @@ def simulate(
     bias: Bias = None,
     units: Units = "auto",
     image_shape: ImageShape = None,
+    epsilon: Epsilon = None,
+    delta: Delta = 1e-5,
+    colluders: Colluders = 1,
+    input_low: InputLow = None,
+    input_high: InputHigh = None,
     precision: Annotated[
         str, option(f"Of the features: {', '.join(PRECISIONS)}.", TRAINING)
     ] = "float64",
     solver: Solver = "auto",
-    iterations: Annotated[int, option("K, ADMM iterations per layer.", TRAINING)] = 100,
-    mu_input: Annotated[
-        float | None, option("ADMM parameter of layer 0.", TRAINING)
-    ] = None,
-    mu_hidden: Annotated[
-        float | None, option("ADMM parameter of the others.", TRAINING)
-    ] = None,
+    iterations: Iterations = 100,
+    mu_input: MuInput = None,
+    mu_hidden: MuHidden = None,
     warm_start: Annotated[
         bool,
         option(
@@ -130,18 +122,14 @@ def simulate(
             "--warm-start",
         ),
     ] = False,
-    relaxation: Annotated[
-        float, option("Over-relaxation of ADMM; 1 for none.", TRAINING)
-    ] = 1.0,
+    relaxation: Relaxation = 1.0,
     balance_mu: Annotated[
         bool, option("Let ADMM balance its residuals.", TRAINING, "--balance-mu")
     ] = False,
     residual_tol: Annotated[
         float | None, option("End ADMM at residuals below this.", TRAINING)
     ] = None,
-    seed: Annotated[
-        int, option("Random seed, also of the partition and the split.", TRAINING)
-    ] = 0,
+    seed: Seed = 0,
     memory: Annotated[
         str | None,
         option("Budget for all nodes, such as 2GB; the rest goes to disk.", TRAINING),
@@ -168,21 +156,17 @@ def simulate(
 
     With --preset paper the paper's mu for the data set is taken where it has one.
     """
-    if (data is None) == (not shard):
-        raise PlanError("Give either `--data`, or `--shard` once for every node.")
-    if shard and nodes not in (None, len(shard)):
-        raise PlanError(
-            f"`--nodes` must be left out, or {len(shard)}: one per --shard."
-        )
-    sources = [*(shard or []), *(one for one in (data, test) if one is not None)]
-    check_formats(read, sources)
-    graph = read_topology(topology, len(shard) if shard else nodes, degree, seed)
-    if preset == "paper" and data and (row := paper_mu(data, graph.n_nodes)):
-        mu_input, mu_hidden = mu_input or row[0], mu_hidden or row[1]
+    given = SimulatedData(
+        data, shard or [], schema, target, test, test_size, data_dir, read, partition
+    )
+    graph = given.graph(topology, nodes, degree, seed)
+    mu_input, mu_hidden = given.mu(preset, graph, mu_input, mu_hidden)
     settings = training_settings(
         preset, layers=layers, width=width, members=members, ridge=ridge, scale=scale,
         folds=folds, size=size, class_weight=class_weight, alpha=alpha, gain=gain,
         standardize=standardize, bias=bias, units=units, image_shape=image_shape,
+        epsilon=epsilon, delta=delta, colluders=colluders, input_low=input_low,
+        input_high=input_high,
         precision=precision, solver=solver,
         n_iter=iterations, mu_input=mu_input, mu_hidden=mu_hidden,
         warm_start=warm_start, relaxation=relaxation, balance_mu=balance_mu,
@@ -190,26 +174,7 @@ def simulate(
         latency=latency, bandwidth=bandwidth, seed=seed,
     )  # fmt: skip
     budget = None if memory is None else bytes_of(memory)
-    known = None
-    if schema is not None:
-        known = schema_settings(schema, [], target, None, None)["schema"]
-    if data is not None:
-        options = DataOptions(data, target, partition, test, test_size, data_dir, read)
-        with reading_progress(quiet=quiet):
-            loaded = options.load(seed, known)
-        say_dialect(loaded.name, loaded.dialect, quiet=quiet)
-        plan = make_plan(loaded, **settings)
-        run = divided(loaded, plan, graph, partition, memory=budget)
-    else:
-        more: dict[str, Any] = {"test": test, "memory": budget, "options": read}
-        with reading_progress(quiet=quiet):
-            if known is None:
-                files = open_shards(shard or [], target, **more)
-            else:
-                files = open_tables(shard or [], known, **more)
-        for path, samples in zip(shard or [], files.shards, strict=True):
-            say_dialect(path.name, samples.dialect, quiet=quiet)
-        run = from_files(files, graph, settings, memory=budget)
+    run = given.run(graph, settings, memory=budget, quiet=quiet)
     run = replace(run, secure=secure)
     output = Presentation(out, as_json=json, quiet=quiet)
     with output.folder(), output.progress(run.plan) as on_layer:

@@ -11,8 +11,9 @@ import math
 from typing import Any
 
 import msgspec
+import numpy as np
 
-from dssfn._typing import Label
+from dssfn._typing import Array, Label
 from dssfn.config.limits import (
     AUTO,
     FEWEST_FOLDS,
@@ -21,6 +22,7 @@ from dssfn.config.limits import (
     MOST_LAYERS,
     MOST_MEMBERS,
     MOST_WIDTH,
+    PRIVATE_WIDTH,
 )
 from dssfn.config.single import check_each
 from dssfn.config.together import check_together
@@ -125,6 +127,19 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         Seconds per exchange and bits per second of a node's link; hints for "auto".
     seed : int
         Key of the random matrices: R of layer l depends on (seed, l) only.
+    epsilon : float, optional
+        The budget of differential privacy. With it sums are noisy, and the network has
+        one hidden layer, of 600 random units unless `width` says otherwise.
+    delta : float
+        The probability with which more may be told than epsilon says; it should be
+        well below one over the number of samples.
+    colluders : int
+        How many members may put together what they know, and privacy still holds
+        against them; one, at least, which knows the noise that it added itself.
+    input_low, input_high : float or tuple of float, optional
+        The range of the inputs, of all or of each of the P, which `epsilon` needs. It
+        is known beforehand and not taken from data; what is outside counts as its end
+        where inputs are scaled. With a schema it is that of the columns.
 
     Examples
     --------
@@ -170,10 +185,40 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     latency: float = 0.02
     bandwidth: float = 1e9
     seed: int = 0
+    epsilon: float | None = None
+    delta: float = 1e-5
+    colluders: int = 1
+    input_low: float | tuple[float, ...] | None = None
+    input_high: float | tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
+        if self.is_private:
+            self._settle_private()
         check_each(self)
         check_together(self)
+
+    def _settle_private(self) -> None:
+        """Take the size that a private network has."""
+        for name, usual in (("n_layers", 1), ("width", PRIVATE_WIDTH), ("members", 1)):
+            if getattr(self, name) == AUTO:
+                msgspec.structs.force_setattr(self, name, usual)
+
+    @property
+    def is_private(self) -> bool:
+        """Whether the training has a budget of differential privacy."""
+        return self.epsilon is not None
+
+    @property
+    def input_range(self) -> tuple[Array, Array]:
+        """The lowest and the highest number of every input, (P,) each."""
+        if self.schema is not None:
+            low, high = np.array(self.schema.feature_ranges, dtype=float).T
+            return low, high
+        ends = (self.input_low, self.input_high)
+        low, high = (
+            np.broadcast_to(np.array(end, float), self.n_features) for end in ends
+        )
+        return low, high
 
     @property
     def has_gaps(self) -> bool:
@@ -203,6 +248,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
         Otherwise the network is of fixed size, as in the paper.
         """
+        if self.is_private:
+            return False
         if self.size != AUTO:
             return True
         if self.members == AUTO:

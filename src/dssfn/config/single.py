@@ -32,8 +32,10 @@ _POSITIVE = (
     "accuracy",
     "relaxation",
     "residual_tol",
+    "epsilon",
+    "delta",
 )
-_MAY_BE_NONE = ("mu_input", "mu_hidden", "residual_tol")
+_MAY_BE_NONE = ("mu_input", "mu_hidden", "residual_tol", "epsilon")
 _LEAST = {
     "n_features": 1,
     "n_layers": 0,
@@ -41,6 +43,7 @@ _LEAST = {
     "members": 1,
     "n_iter": 1,
     "seed": 0,
+    "colluders": 1,
 }
 _MAY_BE_AUTO = ("n_layers", "width", "members")
 _LEAST_IF_GIVEN = {"n_rounds": 1, "patience_input": 0, "patience_hidden": 0}
@@ -54,6 +57,7 @@ _MOST = {
     "patience_input": 10**9,
     "patience_hidden": 10**9,
     "seed": 2**63 - 1,
+    "colluders": 10**4,
 }
 
 
@@ -74,6 +78,15 @@ def check_each(plan: Plan) -> None:
         raise PlanError(f"`tol` must be below 1, got {plan.tol:g}.")
     if plan.relaxation >= 2:
         raise PlanError(f"`relaxation` must be below 2, got {plan.relaxation:g}.")
+    if plan.epsilon is not None and not 0.1 <= plan.epsilon <= 1000:
+        raise PlanError(
+            f"`epsilon` must be from 0.1 to 1000, got {plan.epsilon:g}: with less "
+            "nothing is learned, and more promises nothing."
+        )
+    if not 1e-15 <= plan.delta < 1:
+        raise PlanError(
+            f"`delta` is a probability, from 1e-15 to below 1, got {plan.delta:g}."
+        )
     _check_choice("precision", plan.precision, PRECISIONS)
     _check_choice("solver", plan.solver, ("auto", *SOLVERS))
     _check_choice("consensus", plan.consensus, ("auto", *AVERAGING))

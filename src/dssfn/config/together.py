@@ -12,6 +12,7 @@ from dssfn.config.limits import (
     MOST_CLASSES,
     SHORTEST_SIDE,
 )
+from dssfn.config.private import check_private
 from dssfn.config.single import is_number
 from dssfn.errors import PlanError
 from dssfn.hints import listing
@@ -26,7 +27,9 @@ def check_together(plan: Plan) -> None:
     _check_names(plan)
     _check_class_weight(plan)
     _check_image(plan)
-    if plan.finds_size:
+    if plan.is_private:
+        check_private(plan)
+    elif plan.finds_size:
         _check_found_size(plan)
     else:
         _check_fixed_size(plan)

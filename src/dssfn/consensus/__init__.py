@@ -14,6 +14,7 @@ from dssfn.consensus.base import (
     run_rounds,
     seconds,
 )
+from dssfn.consensus.flood import Flood
 from dssfn.consensus.polynomial import (
     Gossip,
     Polynomial,
@@ -28,6 +29,7 @@ from dssfn.topology import LARGEST_SPECTRUM, Topology
 
 __all__ = [
     "Averaging",
+    "Flood",
     "Gossip",
     "Letters",
     "Polynomial",

@@ -89,6 +89,24 @@ class Tree:
         """Return the tree of an averaging, breadth first from the root of this step."""
         return self._from(self.roots[step % len(self.roots)])
 
+    def beyond(self, step: int, sender: NodeId, receiver: NodeId) -> list[NodeId]:
+        """Return the nodes on the sender's side of a link of the tree, ascending.
+
+        What came over the link, less what went the other way before, is their sum.
+
+        >>> from dssfn.topology import build_topology
+        >>> Tree(build_topology("path", 3)).beyond(0, 1, 2)
+        [0, 1]
+        """
+        tree = self.branches(step)
+        is_up = tree.parents[sender] == receiver
+        below = [sender if is_up else receiver]
+        for node in below:
+            below.extend(tree.children[node])
+        if is_up:
+            return sorted(below)
+        return sorted(set(range(self.topology.n_nodes)) - set(below))
+
     def rounds(self, node: NodeId, value: Numbers, step: int) -> Rounds:
         """Add the children's sums, send the sum up, and pass the total down."""
         tree = self.branches(step)
@@ -108,7 +126,7 @@ class Tree:
                 (parent,) if k == level - 1 else (),
             )
             total = inbox.get(parent, total)
-        return self._outcome(total)
+        return self.outcome(total)
 
     def order(self, step: int) -> Sequence[NodeId]:
         """Return the nodes depth first, so that few sums are held at any time."""
@@ -128,10 +146,10 @@ class Tree:
                 sums[-1] += top
             else:
                 sums[-1], is_own[-1] = sums[-1] + top, True
-        outcome = self._outcome(sums[0])
+        outcome = self.outcome(sums[0])
         return np.broadcast_to(outcome, (self.topology.n_nodes, *outcome.shape))
 
-    def _outcome(self, total: Numbers) -> Numbers:
+    def outcome(self, total: Numbers) -> Numbers:
         """Return the total of integers, and the average of other numbers."""
         return total if wants_total(total) else total / self.topology.n_nodes
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dssfn._typing import Array, Numbers
 from dssfn.ensemble.choices import Pull
 from dssfn.ensemble.ridge import Sums
+from dssfn.sum_bounds import SumBounds
 from dssfn.summation import Summation
 
 
@@ -113,6 +114,9 @@ class Arithmetic(Protocol):
 
     def size(self, layer: int, first: int, n: int) -> int:
         """Return how many numbers such sums take in a message."""
+
+    def bounds(self, layer: int, first: int, n: int) -> SumBounds | None:
+        """Return the bounds of such sums, if they can be held to some."""
 
     def read(
         self, numbers: Numbers, layer: int, first: int, n: int, old: Sums | None = None

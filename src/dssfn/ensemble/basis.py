@@ -15,6 +15,7 @@ from dssfn.config import Plan
 from dssfn.ensemble.choices import members_for
 from dssfn.errors import PlanError
 from dssfn.exact.bounds import check_node_samples
+from dssfn.exact.gram_bounds import Weighing
 from dssfn.programs import INPUTS, Program, run_about
 from dssfn.progress import Stage
 from dssfn.scaling import (
@@ -24,7 +25,8 @@ from dssfn.scaling import (
     agree_usual_weight,
 )
 from dssfn.shard import Rows, Samples
-from dssfn.targets import Targets
+from dssfn.sum_bounds import CountBounds
+from dssfn.targets import Targets, weighing_of
 
 CHUNK = 4096
 
@@ -66,6 +68,10 @@ class Basis:
     def targets(self) -> Targets:
         """What is done to targets and weights."""
         return Targets(self.target_shift, self.target_scale, self.class_factors)
+
+    def weighing(self, plan: Plan) -> Weighing:
+        """Return how much the samples of all nodes weigh."""
+        return weighing_of(plan, self.targets, self.weight, self.usual_weight)
 
     def stage(self) -> dict[str, Array]:
         """Return the numbers as arrays of a stage."""
@@ -121,8 +127,14 @@ def agree_basis(
             n_threads,
             has_gaps=plan.has_gaps,
             names=plan.data_names,
+            n_shares=0 if plan.is_regression else plan.n_outputs,
         )
-        moments, total, _ = yield from run_about(INPUTS, exact, np.array([counted]))
+        moments, total, _ = yield from run_about(
+            INPUTS,
+            exact,
+            np.array([counted]),
+            CountBounds(n_nodes * _least_samples(plan)),
+        )
         n_counted, weight = int(total[0]), moments.weight
     else:
         program = agree_scaling(rows, samples.weight, has_gaps=plan.has_gaps)
@@ -138,7 +150,9 @@ def agree_basis(
     targets = Targets.of(plan, moments.shift[P:], moments.scale[P:])
     usual_weight = None
     if plan.is_exact:
-        weighing = agree_usual_weight(map(targets.applied, samples.chunks(CHUNK)))
+        weighing = agree_usual_weight(
+            map(targets.applied, samples.chunks(CHUNK)), weight, targets.class_factors
+        )
         usual_weight, _, _ = yield from run_about(INPUTS, weighing)
     return Basis(
         weight=weight,

@@ -116,6 +116,9 @@ class Dense:
         """Return how many numbers such sums take in a message."""
         return message_size(self.plan.n_outputs, first, n)
 
+    def bounds(self, layer: int, first: int, n: int) -> None:
+        """Return nothing: a mean of floats may come in rough."""
+
     def read(
         self, numbers: Numbers, layer: int, first: int, n: int, old: Sums | None = None
     ) -> Sums:

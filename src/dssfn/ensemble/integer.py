@@ -12,7 +12,7 @@ plan's gain says how large units are beside scores when a ridge is put on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +29,11 @@ from dssfn.exact.bounds import (
     LEVELS,
     STEPS,
     TOP,
+    WIDE,
 )
 from dssfn.exact.fields import field_units
 from dssfn.exact.gram import Layout, read_products
+from dssfn.exact.gram_bounds import GramBounds, Weighing
 from dssfn.exact.outputs import rounded_outputs, scores_of
 from dssfn.exact.samples import (
     SampleSums,
@@ -83,12 +85,17 @@ class Integer:
     ----------
     plan : Plan
         What all nodes agreed on.
-    usual_weight : int, optional
-        A usual weight of a sample, as a power of two; None if all are whole numbers.
+    weighing : Weighing
+        How much the samples of all nodes weigh.
     """
 
     plan: Plan
-    usual_weight: int | None = None
+    weighing: Weighing = field(default_factory=Weighing)
+
+    @property
+    def usual_weight(self) -> int | None:
+        """A usual weight, as a power of two; None if all are whole numbers."""
+        return self.weighing.usual
 
     @property
     def is_exact(self) -> bool:
@@ -190,6 +197,22 @@ class Integer:
     def size(self, layer: int, first: int, n: int) -> int:
         """Return how many numbers such sums take in a message."""
         return self._layout(layer, first, n).size
+
+    def bounds(self, layer: int, first: int, n: int) -> GramBounds:
+        """Return what sums over samples can be.
+
+        Features of hidden layers are never negative. Before layer 0 all scores are
+        zero, so that of classes no more than one is left over.
+        """
+        is_one_hot = layer == 0 and not self.plan.is_regression
+        return GramBounds(
+            self._layout(layer, first, n),
+            self._n_wide(layer),
+            self.weighing,
+            largest_left=STEPS if is_one_hot else WIDE,
+            constant=CONSTANT,
+            is_positive=layer > 0,
+        )
 
     def read(
         self, numbers: Numbers, layer: int, first: int, n: int, old: Sums | None = None

@@ -31,6 +31,7 @@ from dssfn.ensemble.choices import EXACT, Rules, choose, rules_of
 from dssfn.ensemble.dense import Dense
 from dssfn.ensemble.folds import fold_rule
 from dssfn.ensemble.integer import Integer
+from dssfn.ensemble.limits import Limits
 from dssfn.ensemble.model import Ensemble
 from dssfn.ensemble.solve import (
     Solved,
@@ -58,6 +59,7 @@ from dssfn.programs import INPUTS, NO_RIDER, Agreed, Message, Program, run_about
 from dssfn.progress import Progress, Stage
 from dssfn.records import LayerRecord, Tried, decibel, record_of, share
 from dssfn.shard import Samples
+from dssfn.sum_bounds import SumBounds, repeated
 
 OnProgress = Callable[[Progress], None]
 OnLayer = Callable[[LayerRecord], None]
@@ -110,7 +112,7 @@ def grow_ensemble(
 def arithmetic_of(plan: Plan, basis: Basis, n_nodes: int) -> Arithmetic:
     """Return what a training computes with."""
     if plan.is_exact:
-        return Integer(plan, basis.usual_weight)
+        return Integer(plan, basis.weighing(plan))
     return Dense(plan, n_nodes)
 
 
@@ -200,11 +202,13 @@ class _Growth:
     on_progress: OnProgress | None
     on_layer: OnLayer | None
     rules: Rules = field(init=False)
+    limits: Limits = field(init=False)
     n_steps: int = 0  # averagings of this stage
     cost: float = 0.0  # of one member, before the layer that is being solved
 
     def __post_init__(self) -> None:
         self.rules = rules_of(self.plan, self.basis.weight)
+        self.limits = Limits(self.plan, self.basis, self.arithmetic.summation)
 
     def run(self) -> Program[None]:
         """Go on from the progress to the end."""
@@ -229,8 +233,7 @@ class _Growth:
         """Solve layer 0 for every scale of the inputs."""
         plan, K = self.plan, self.basis.n_members
         n = n_features_of(0, plan.n_features, plan.n_outputs, 0)
-        size = (K + 1) * self.arithmetic.size(0, 0, n)
-        request = self._message(size, self.tracks[0].fill_linear)
+        request = self._sums(0, 0, n, K + 1, self.tracks[0].fill_linear)
         numbers, before = yield from self._exchange(0, request, self._rider())
         scales = tuple(tuple(one.tolist()) for one in scales_of(plan, self.basis))
         has_classes = not plan.is_regression
@@ -300,9 +303,8 @@ class _Growth:
             for track, part in zip(tracks, np.split(into, len(tracks)), strict=True):
                 track.fill_hidden(part, first, n)
 
-        size = len(tracks) * K * arithmetic.size(layer, first, n)
         rider = NO_RIDER if old else self._rider()
-        request = self._message(size, fill)
+        request = self._sums(layer, first, n, len(tracks) * K, fill)
         numbers, before = yield from self._exchange(layer, request, rider)
         solved = []
         for part in np.split(numbers, len(tracks)):
@@ -328,7 +330,9 @@ class _Growth:
             track.validation(one.paths)
             for track, one in zip(tracks, solved, strict=True)
         ]
-        totals = yield from self._total(layer, np.concatenate(mine))
+        n_sums = sum(len(one.paths[0]) for one in solved)
+        bounds = self.limits.judged(n_sums)
+        totals = yield from self._total(layer, np.concatenate(mine), bounds)
         tried = []
         for one, sums in zip(solved, totals.reshape(len(solved), -1, 2), strict=True):
             errors = np.maximum(sums[:, 0], EXACT * self.basis.weight)
@@ -354,7 +358,7 @@ class _Growth:
         if not self.plan.is_regression:
             for S, T, weights in track.best():
                 losses.add(slope_losses(S, T, weights))
-        request = Message.of(losses.numbers())
+        request = Message.of(losses.numbers(), self.limits.losses())
         numbers, before = yield from self._exchange(layer, request, self._rider())
         self._tell(layer, before[0], picked_scale(self.progress, layer))
         return best_slope(self.arithmetic.summation.read(numbers))
@@ -367,11 +371,17 @@ class _Growth:
         mine = score_message(track.best(), plan, basis, slope=slope, **where)
         tally = self.arithmetic.summation.tally(len(mine))
         tally.add(mine[:, None])
-        totals = yield from self._total(layer, tally.numbers())
+        bounds = self.limits.scores(self.n_nodes)
+        totals = yield from self._total(layer, tally.numbers(), bounds)
         return score_stage(totals, plan, basis)
 
-    def _message(self, size: int, fill: Callable[[Numbers], None]) -> Message:
-        return Message((size,), fill, exact=self.plan.is_exact)
+    def _sums(
+        self, layer: int, first: int, n: int, times: int, fill: Callable[[Any], None]
+    ) -> Message:
+        """Return a message of sums of features `first` to n, several times over."""
+        size = self.arithmetic.size(layer, first, n)
+        bounds = repeated(self.arithmetic.bounds(layer, first, n), size, times)
+        return Message((times * size,), fill, exact=self.plan.is_exact, bounds=bounds)
 
     def _settling(self, layer: int, tried: _Tried) -> Agreed:
         """Return the request for the output matrices of a layer."""
@@ -379,9 +389,11 @@ class _Growth:
         arguments = (layer, tried.solved, tried.choice, pull)
         return Agreed(settle, (self.arithmetic, *arguments))
 
-    def _total(self, layer: int, numbers: Numbers) -> Program[Array]:
+    def _total(
+        self, layer: int, numbers: Numbers, bounds: SumBounds | None
+    ) -> Program[Array]:
         """Return the sums over all nodes of what a tally holds."""
-        reply, _ = yield from self._exchange(layer, Message.of(numbers))
+        reply, _ = yield from self._exchange(layer, Message.of(numbers, bounds))
         return self.arithmetic.summation.read(reply)
 
     def _exchange(
@@ -389,7 +401,8 @@ class _Growth:
     ) -> Program[tuple[Numbers, Array]]:
         """Return the reply to a message, and the sums of tallies that ride along."""
         self.n_steps += 1
-        reply = (yield request.about(layer, rider)).ravel()
+        bounds = self.limits.described(len(self.tracks)) if rider.size else None
+        reply = (yield request.about(layer, rider, bounds)).ravel()
         tallies = self.arithmetic.summation.read(reply[request.size :])
         return reply[: request.size], tallies.reshape(-1, TALLY)
 

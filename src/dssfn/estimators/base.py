@@ -198,8 +198,9 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         if not isinstance(seed, int):
             seed = int(check_random_state(seed).randint(np.iinfo(np.int32).max))
         settings = {name: given[name] for name in given if name in PLAN_FIELDS}
-        if settings["image_shape"] is not None:
-            settings["image_shape"] = tuple(map(plain, settings["image_shape"]))
+        for name in ("image_shape", "input_low", "input_high"):
+            if np.ndim(settings.get(name, 0)) == 1:
+                settings[name] = tuple(map(plain, settings[name]))
         preset = "default" if preset is None else preset
         return {"seed": seed, **resolve(preset, settings)}
 

@@ -166,6 +166,14 @@ class SSFNClassifier(Centralised, Classifier):
     image_shape : tuple of int, optional
         Height and width of pictures, and their channels, if the features are pixels:
         the units of layer 1 then see small rectangles of them.
+    epsilon : float, optional
+        The budget of differential privacy: with it sums get noise, and the network has
+        one hidden layer. Needs the extra `privacy`, and the range of the inputs.
+    delta : float, default=1e-5
+        The probability with which more may be told than epsilon says.
+    input_low, input_high : float or array of shape (n_features,), optional
+        The range of the inputs, of all or of each, known beforehand and not taken from
+        data, for `epsilon`.
     categorical_features : {"from_dtype"}, array or None, default="from_dtype"
         The columns that are categories: names, numbers or a mask. "from_dtype" takes
         the columns of a pandas or polars table that have a categorical type. Numbers
@@ -238,6 +246,10 @@ class SSFNClassifier(Centralised, Classifier):
         bias: float | None = None,
         units: str = "auto",
         image_shape: tuple[int, ...] | None = None,
+        epsilon: float | None = None,
+        delta: float = 1e-5,
+        input_low: Any = None,
+        input_high: Any = None,
         categorical_features: Any = "from_dtype",
         solver: str = "auto",
         n_iter: int = 100,
@@ -280,8 +292,11 @@ class DSSFNClassifier(Decentralised, Classifier):
         Gossip rounds per average, instead of `tol`.
     folds : {"rows", "nodes"}, default="rows"
         What a member leaves out: samples, or whole nodes.
+    colluders : int, default=1
+        With `epsilon`: how many nodes may put together what they know.
     n_layers, width, members, ridge, scale, size, class_weight, alpha, gain, \
-standardize, bias, units, image_shape, categorical_features, solver, n_iter, \
+standardize, bias, units, image_shape, epsilon, delta, input_low, input_high, \
+categorical_features, solver, n_iter, \
 mu_input, mu_hidden, memory, \
 preset, random_state, verbose :
         As in `SSFNClassifier`.
@@ -340,6 +355,11 @@ preset, random_state, verbose :
         bias: float | None = None,
         units: str = "auto",
         image_shape: tuple[int, ...] | None = None,
+        epsilon: float | None = None,
+        delta: float = 1e-5,
+        input_low: Any = None,
+        input_high: Any = None,
+        colluders: int = 1,
         categorical_features: Any = "from_dtype",
         solver: str = "auto",
         n_iter: int = 100,

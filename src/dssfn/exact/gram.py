@@ -127,7 +127,7 @@ def read_products(message: Integers, layout: Layout) -> Products:
     words, narrow = layout.split(message)
     k = len(words) // 2
     old, triangle, C_wide = (
-        _joined(high, low) for high, low in zip(words[:k], words[k:], strict=True)
+        joined_words(high, low) for high, low in zip(words[:k], words[k:], strict=True)
     )
     by_wide, by_units, units, C_units = (part.astype(np.float64) for part in narrow)
     m_wide, m_units = layout.new_wide, layout.new_units
@@ -148,7 +148,7 @@ def _unpacked(n: int, packed: Array) -> Array:
     return upper
 
 
-def _joined(high: Integers, low: Integers) -> Array:
+def joined_words(high: Integers, low: Integers) -> Array:
     """Return high * 2^28 + low, rounded."""
     carried = high + (low >> WORD_BITS)
     rest = low & (WORD - 1)

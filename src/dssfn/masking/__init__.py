@@ -8,19 +8,18 @@ Partners need not be neighbours.
 """
 
 from dssfn.masking.ciphers import EphemeralKey
-from dssfn.masking.flood import Flood
 from dssfn.masking.masks import Masks, leaving, masks_in_one_place
 from dssfn.masking.partners import mask_partners
-from dssfn.masking.records import packed, record_size, unpacked
+from dssfn.masking.records import packed, record_size, united, unpacked
 
 __all__ = [
     "EphemeralKey",
-    "Flood",
     "Masks",
     "leaving",
     "mask_partners",
     "masks_in_one_place",
     "packed",
     "record_size",
+    "united",
     "unpacked",
 ]

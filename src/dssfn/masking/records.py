@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dssfn._typing import Integers, NodeId
+from dssfn._typing import Integers, NodeId, Numbers
 from dssfn.errors import ProtocolError
 
 _WORD = 8  # bytes of an integer
@@ -34,6 +34,11 @@ def packed(content: bytes, node: NodeId, n_nodes: int, most_bytes: int) -> Integ
     records[node, 0] = len(content)
     records[node, 1:] = np.frombuffer(padded, dtype="<i8")
     return records
+
+
+def united(known: Numbers, came: Numbers) -> Numbers:
+    """Return the records of two arrays; of a node that both know, the first one's."""
+    return np.where(known[:, :1] != 0, known, came)
 
 
 def unpacked(records: Integers) -> list[bytes]:

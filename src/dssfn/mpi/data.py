@@ -73,7 +73,7 @@ def _of_the_plan(federation: Federation) -> dict[str, Any]:
     return {
         "node_names": federation.names,
         "secure": federation.secure,
-        "mask_degree": federation.mask_degree,
+        "mask_degree": federation.n_partners,
     }
 
 

@@ -11,11 +11,12 @@ from dssfn.driver import drive
 from dssfn.errors import AccuracyWarning
 from dssfn.hosting import Book, Simulation, start_programs
 from dssfn.mpi.job import Job
-from dssfn.mpi.mask_keys import agree_masks
+from dssfn.mpi.mask_keys import BEFORE, agree_masks
 from dssfn.planning import settle
 from dssfn.results import Equivalence
 from dssfn.runs import OnLayer, Outcome, Run, outcome_of
 from dssfn.scoring import predict_test
+from dssfn.statement import state_weights
 from dssfn.transports.mpi import MPITransport
 
 # A rank that ended is noticed at once, and one may compute for long between two rounds;
@@ -101,15 +102,25 @@ def _run_programs(
         n_threads=max(1, n_cores // len(nodes)),
         book=book,
     )
-    masks = None
+    masks = stated = None
     if run.secure and topology.n_nodes > 1:
         masks = agree_masks(nodes, topology, transport, run.mask_degree)
+    elif plan.is_exact:
+        stated = state_weights(
+            transport,
+            topology,
+            {node: shard.weight for node, shard in zip(nodes, run.shards, strict=True)},
+            [f"Node {node}" for node in range(topology.n_nodes)],
+            layer=BEFORE,
+            step=0,
+        )
     networks = drive(
         dict(zip(nodes, programs, strict=True)),
         averaging,
         transport,
         n_cores=n_cores,
         masks=masks,
+        stated=stated,
         on_message=lambda message: book.account(averaging, message),
     )
     transport.close()

@@ -10,13 +10,21 @@ import hashlib
 from collections.abc import Sequence
 
 from dssfn._typing import NodeId
+from dssfn.consensus import Flood
 from dssfn.driver import run_over
-from dssfn.masking import EphemeralKey, Flood, Masks, mask_partners, packed, unpacked
+from dssfn.masking import (
+    EphemeralKey,
+    Masks,
+    mask_partners,
+    packed,
+    united,
+    unpacked,
+)
 from dssfn.masking.ciphers import PUBLIC_BYTES
 from dssfn.topology import Topology
 from dssfn.transports import Transport
 
-KEYS = -2  # the layer number of the letters sent here
+BEFORE = -2  # the layer number of letters that are sent before a training
 
 
 def agree_masks(
@@ -30,9 +38,9 @@ def agree_masks(
     keys = {node: EphemeralKey(node) for node in nodes}
     records = run_over(
         transport,
-        Flood(topology),
+        Flood(topology, united),
         {node: packed(key.public, node, M, PUBLIC_BYTES) for node, key in keys.items()},
-        layer=KEYS,
+        layer=BEFORE,
         step=0,
     )
     publics = unpacked(records[nodes[0]])

@@ -1,4 +1,4 @@
-"""What nodes settle among themselves before and after the training.
+"""What nodes settle among themselves before, between and after the layers.
 
 The lowest of all nodes' numbers is found by as many rounds with all neighbours as the
 graph is wide. So all nodes learn which is the last layer that all of them have, and
@@ -8,22 +8,28 @@ whether they all hold the same numbers.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from dssfn._typing import Array, NodeId, Numbers
-from dssfn.consensus import Rounds, Swap, Tree
+from dssfn._typing import Array, NodeId
+from dssfn.consensus import Flood, Tree
 from dssfn.driver import average, run_over
-from dssfn.node.checkpoint import fingerprint
+from dssfn.errors import ProtocolError
+from dssfn.influence import Stated
+from dssfn.node.checkpoint import fingerprint, model_fingerprint
 from dssfn.progress import Progress
+from dssfn.statement import state_weights
 from dssfn.topology import Topology
 from dssfn.transports import Transport
 
 log = logging.getLogger("dssfn.node")
 
 AGREEMENT = -2  # the layer number of the letters sent here
-LAYERS, BITS, SPREAD, MEAN, KEYS = range(5)  # what it is about, in the place of a step
+# What it is about, in the place of a step; STAGES is followed by one for each stage.
+LAYERS, BITS, SPREAD, MEAN, KEYS, WEIGHTS, STAGES = range(7)
+COMPARED = 12  # hexadecimal digits of a digest: a whole number that float64 holds
 # Processors of different kinds round differently, and 20 layers carry that on. Layers
 # of another training differ by far more.
 LARGEST_ROUNDING = 1e-6
@@ -82,43 +88,46 @@ class Assembly:
         )
         return progress.with_flat(mean[self.node])
 
+    def check_stage(self, progress: Progress) -> None:
+        """Refuse a stage, just solved from exact sums, in which nodes differ.
+
+        All stages before it count as well.
+        """
+        number = len(progress.stages) - 1
+        if not self.have_same(model_fingerprint(progress), STAGES + number):
+            raise ProtocolError(
+                f"Nodes have different numbers in layer {number}, though all of them "
+                "have the same sums: some node was told other totals, computes "
+                "otherwise, or says so. Compare the versions and the logs of all nodes "
+                "(`dssfn --version`); what was saved before this layer is good."
+            )
+
+    def state(self, weight: float, names: Sequence[str]) -> Stated:
+        """Return how much the samples of all nodes weigh, as they state it."""
+        return state_weights(
+            self.transport,
+            self.topology,
+            {self.node: weight},
+            names,
+            layer=AGREEMENT,
+            step=WEIGHTS,
+        )
+
     def meet(self) -> None:
         """Wait until all nodes are there."""
         self._lowest(np.zeros(1), LAYERS)
 
-    def have_same(self, number: int) -> bool:
+    def have_same(self, number: int, about: int = BITS) -> bool:
         """Return whether all nodes hold the same whole number, below 2^53."""
-        low, negative = self._lowest(np.array([number, -number], dtype=float), BITS)
+        low, negative = self._lowest(np.array([number, -number], dtype=float), about)
         return bool(low == -negative)
+
+    def have_same_digest(self, sha256: str) -> bool:
+        """Return whether all nodes hold the same, by its digest in hexadecimal."""
+        return self.have_same(int(sha256[:COMPARED], 16))
 
     def _lowest(self, values: Array, about: int) -> Array:
         """Return the lowest of all nodes' values, element by element."""
-        mine, lowest = {self.node: values}, Lowest(self.topology)
+        mine, lowest = {self.node: values}, Flood(self.topology, np.minimum)
         found = run_over(self.transport, lowest, mine, layer=AGREEMENT, step=about)
         return found[self.node]
-
-
-@dataclass(frozen=True, slots=True)
-class Lowest:
-    """A way for all nodes to learn the lowest of their values, from neighbours.
-
-    Parameters
-    ----------
-    topology : Topology
-        The graph; there are as many rounds as it is wide.
-    """
-
-    topology: Topology
-
-    @property
-    def n_rounds(self) -> int:
-        """The number of rounds until every node has heard of every other."""
-        return self.topology.diameter
-
-    def rounds(self, node: NodeId, value: Numbers, step: int) -> Rounds:
-        """Send the lowest values so far to all neighbours in every round."""
-        neighbours = self.topology.neighbours(node)
-        for _ in range(self.n_rounds):
-            came = yield Swap(dict.fromkeys(neighbours, value), neighbours)
-            value = np.minimum.reduce([value, *came.values()])
-        return value

@@ -33,6 +33,7 @@ log = logging.getLogger("dssfn.node")
 
 CHECKPOINT_FILE = "checkpoint.dssfn"
 VERSION = 2
+ERRORS = ("validation", "tries")  # names of arrays of a stage
 
 
 class _Header(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -204,4 +205,20 @@ def fingerprint(progress: Progress | None) -> int:
     """Return 48 bits of a digest: a whole number that a float64 holds exactly."""
     if progress is None:
         return 0
-    return int(_digest(progress.tensors())[:12], 16)
+    return _first_bits(progress.tensors())
+
+
+def model_fingerprint(progress: Progress) -> int:
+    """Return the same of what predictions are made of.
+
+    Errors that layers were chosen by are left out: where they are found from the sums
+    of a layer, their last bits depend on the processor.
+    """
+    tensors = progress.tensors().items()
+    return _first_bits(
+        {name: A for name, A in tensors if name.partition(".")[0] not in ERRORS}
+    )
+
+
+def _first_bits(tensors: dict[str, Array]) -> int:
+    return int(_digest(tensors)[:12], 16)

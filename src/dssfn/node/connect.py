@@ -20,13 +20,14 @@ from dssfn.summation import summation_of
 from dssfn.transports import ResilientTransport
 from dssfn.transports.grpc import (
     LARGEST_SIZE,
-    Credentials,
     GrpcTransport,
+    Keyring,
     Neighbour,
     Rules,
     Terms,
 )
 
+WEIGHTS = 2  # numbers of a model's first layer: what samples weigh, and a usual weight
 RIDERS = 16  # numbers that may ride along with a layer's first message: four do
 _TOO_WIDE = "`width`: {}. Choose a smaller width."
 _TOO_MANY = "`schema`: {}. Ignore some of the columns."
@@ -56,14 +57,14 @@ def neighbours_of(
 
 
 def connect(
-    spec: NodeSpec, federation: Federation, terms: Terms, credentials: Credentials
+    spec: NodeSpec, federation: Federation, terms: Terms, keyring: Keyring
 ) -> ResilientTransport:
     """Open this node's port and dial its neighbours."""
     return GrpcTransport(
         spec.name,
         neighbours_of(federation.index(spec.name), federation, spec.peers),
         terms,
-        credentials,
+        keyring,
         listen=spec.listen,
         deadline=federation.round_deadline,
     )
@@ -89,8 +90,8 @@ def statistics_terms(federation: Federation, questions: Questions) -> Terms:
 def _terms(
     federation: Federation, command: str, *, random: str, largest: int, n_layers: int
 ) -> Terms:
-    if federation.secure:
-        largest = max(largest, flood_size(len(federation.nodes)))
+    n_nodes = len(federation.nodes)  # each states how much its samples weigh
+    largest = max(largest, flood_size(n_nodes) if federation.secure else n_nodes)
     plan = federation.agreed(command)
     run = int(hashlib.sha256(plan).hexdigest()[:16], 16)
     return Terms(
@@ -108,7 +109,7 @@ def largest_letter(plan: Plan, n_nodes: int) -> int:
         return _checked(largest_found(plan, n_nodes), _TOO_WIDE)
     Q = plan.n_outputs
     units = [plan.inputs_of(layer) for layer in range(plan.depth + 1)]
-    whole_model = Q * sum(units) + 2 * plan.n_features + 3 * Q
+    whole_model = Q * sum(units) + 2 * plan.n_features + 3 * Q + WEIGHTS
     per_sum = summation_of(plan, n_nodes).per_number
     # The nodes compare their models by their lowest and highest numbers.
     largest = max(

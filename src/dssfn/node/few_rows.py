@@ -30,8 +30,11 @@ def check_nodes(federation: Federation) -> None:
 
 
 def check_rows(spec: NodeSpec, federation: Federation, n_rows: int) -> None:
-    """Refuse a node with so few rows that its messages would show single ones."""
-    if n_rows < federation.min_rows:
+    """Refuse a node with so few rows that its messages would show single ones.
+
+    Where noise hides single rows, a refusal would tell more than the messages.
+    """
+    if n_rows < federation.min_rows and not federation.training.is_private:
         raise DataError(
             f"`{Path(spec.data).name}` must have at least {federation.min_rows} rows, "
             f"as `min_rows` of the plan says, got {n_rows}. What a node sends are "
@@ -55,7 +58,7 @@ def check_numbers(
     """
     least = federation.min_cell
     for name, n in held:
-        if 0 < n < least:
+        if 0 < n < least and not federation.training.is_private:
             raise DataError(
                 f"`{Path(spec.data).name}`, column `{name}`: at least {least} rows "
                 "must have a number, or none, as `min_cell` of the plan says, got "

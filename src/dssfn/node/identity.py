@@ -9,10 +9,11 @@ from __future__ import annotations
 import logging
 import os
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from dssfn.errors import IdentityError
+from dssfn.node.revocation import NOTHING_REVOKED, Revocations, read_revocations
 from dssfn.node.verification import (
     certificates_in,
     check_dates,
@@ -20,7 +21,11 @@ from dssfn.node.verification import (
     check_pair,
     check_signers,
     check_uses,
+    day,
 )
+
+# isort: split
+from cryptography import x509
 
 _log = logging.getLogger(__name__)
 
@@ -41,6 +46,8 @@ class Identity:
         The certificates of the authorities that may vouch for other nodes.
     expires : datetime
         When the certificate ends, in UTC.
+    revoked : Revocations
+        The certificates that count no more.
     """
 
     name: str
@@ -48,6 +55,46 @@ class Identity:
     key_pem: bytes = field(repr=False)
     authorities_pem: bytes = field(repr=False)
     expires: datetime
+    revoked: Revocations = field(default=NOTHING_REVOKED, repr=False)
+
+    def current(self) -> Identity:
+        """Return this identity, which is never renewed."""
+        return self
+
+    def is_revoked(self, certificate: x509.Certificate) -> bool:
+        """Return whether a certificate counts no more, as this node knows."""
+        return certificate in self.revoked
+
+    def check_usable(self) -> None:
+        """Check that other nodes still take this certificate.
+
+        Raises
+        ------
+        IdentityError
+            It has ended since it was read, or was revoked.
+        """
+        if fault := self.fault():
+            raise IdentityError(
+                f"{fault} Put a new one in its place (docs/certificates.md shows how), "
+                "and start this node again: it goes on from its checkpoint."
+            )
+
+    def fault(self) -> str:
+        """Return why other nodes take this certificate no more; empty if they do."""
+        if datetime.now(UTC) > self.expires:
+            return (
+                f"The certificate of {self.name} ended on {day(self.expires)}, so "
+                "other nodes take it no more."
+            )
+        own = x509.load_pem_x509_certificate(self.certificate_pem)
+        moment = self.revoked.moment_of(own)
+        if moment is None:
+            return ""
+        return (
+            f"The certificate of {self.name} with the serial number "
+            f"{own.serial_number:x} was revoked on {day(moment)}, so other nodes take "
+            "it no more."
+        )
 
 
 def read_identity(
@@ -87,6 +134,25 @@ def read_identity(
     return Identity(
         name, certificate_pem, key_pem, authorities_pem, chain[0].not_valid_after_utc
     )
+
+
+def read_revoked(
+    revoked: str | Path | None, authorities: str | Path, authorities_pem: bytes
+) -> Revocations:
+    """Return the certificates that count no more, by a file of lists if there is one.
+
+    Parameters
+    ----------
+    revoked : str or Path, optional
+        PEM: lists of revoked certificates, each signed by one of the authorities.
+    authorities, authorities_pem : str or Path, bytes
+        The file of the authorities, and its content.
+    """
+    if revoked is None:
+        return NOTHING_REVOKED
+    pem = read_pem(revoked, "a list of revoked certificates")
+    roots = certificates_in(authorities, authorities_pem)
+    return read_revocations(revoked, pem, roots, authorities)
 
 
 def read_pem(path: str | Path, what: str) -> bytes:

@@ -28,10 +28,11 @@ from dssfn.node.few_rows import (
     numbers_held,
 )
 from dssfn.node.mask_keys import mask_keys_of
+from dssfn.node.noise_ledger import noise_of
 from dssfn.node.own_scores import OwnSamples
 from dssfn.node.preflight import (
     checkpoints_of,
-    identity_of,
+    keyring_of,
     look_at,
     prepare_place,
     samples_of,
@@ -52,7 +53,7 @@ from dssfn.results import (
     write_result,
 )
 from dssfn.scoring import validation_scores
-from dssfn.summary import graph_of, layer_of, settings_of
+from dssfn.summary import graph_of, layer_of, privacy_of, settings_of
 from dssfn.training import Model
 from dssfn.transports.recording import RecordingTransport
 
@@ -83,7 +84,7 @@ def launch(
     spec, federation = load_node(node)
     check_nodes(federation)
     plan, averaging = settled(federation)
-    identity = identity_of(spec)
+    keyring = keyring_of(spec)
     with while_reading():
         samples, test = samples_of(spec, plan), samples_to_test_on(spec, plan)
         check_rows(spec, federation, samples.n_samples)
@@ -97,6 +98,8 @@ def launch(
         make_writable(record, "--record", private=True)
     metrics = _metrics_of(spec.metrics)
     checkpoints = checkpoints_of(spec, federation, samples)
+    has_begun = checkpoints.path.exists()
+    noise = noise_of(out, federation, has_begun=has_begun)
     if fresh:
         checkpoints.forget()
     checkpoints.check()
@@ -109,9 +112,7 @@ def launch(
             memory=bytes_of(spec.memory) if spec.memory else None,
             n_threads=spec.threads or n_cores(),
         )
-        transport = connect(
-            spec, federation, training_terms(federation, plan), identity
-        )
+        transport = connect(spec, federation, training_terms(federation, plan), keyring)
         if record is not None:
             transport = RecordingTransport(transport, record)
         training = NodeTraining(
@@ -125,7 +126,9 @@ def launch(
             memory=own.memory,
             n_threads=own.n_threads,
             start_deadline=spec.start_deadline,
-            mask_keys=mask_keys_of(federation, TRAINING, identity),
+            mask_keys=mask_keys_of(federation, TRAINING, keyring),
+            noise=noise,
+            names=federation.names,
             on_layer=lambda record: _tell(record, plan),
         )
         with (
@@ -208,6 +211,7 @@ def _finish(
         scores=validation_scores(training.scores, names),
         layers=tuple(layer_of(one, test_accuracy=None) for one in layers),
         secure=training.mask_keys is not None,
+        privacy=privacy_of(network.plan, training.noise),
         graph=msgspec.structs.replace(
             graph_of(training.topology, network.plan.tol), names=tuple(names)
         ),

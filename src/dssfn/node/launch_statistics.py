@@ -9,12 +9,13 @@ from pathlib import Path
 
 import msgspec
 
+from dssfn.errors import PlanError
 from dssfn.federation import STATISTICS
 from dssfn.node.connect import connect, statistics_terms
 from dssfn.node.farewell import farewell
 from dssfn.node.few_rows import check_nodes, check_numbers, check_rows, few_samples
 from dssfn.node.mask_keys import mask_keys_of
-from dssfn.node.preflight import identity_of, prepare_place, samples_of
+from dssfn.node.preflight import keyring_of, prepare_place, samples_of
 from dssfn.node.read_settings import in_words_of_the_node
 from dssfn.node.runtime import settled
 from dssfn.node.session import session
@@ -52,9 +53,15 @@ def launch_statistics(
     if out is not None:
         spec = msgspec.structs.replace(spec, out=str(out))
     check_nodes(federation)
+    if federation.training.is_private:
+        raise PlanError(
+            "Statistics are exact counts and means, which the budget of `epsilon` in "
+            "the plan does not cover. Make a plan without `epsilon` for them, if all "
+            "members agree to tell them."
+        )
     plan, _ = settled(federation)
     questions = Questions.of(plan)
-    identity = identity_of(spec)
+    keyring = keyring_of(spec)
     with while_reading():
         samples = samples_of(spec, plan)
         check_rows(spec, federation, samples.n_samples)
@@ -66,7 +73,7 @@ def launch_statistics(
     folder = prepare_place(spec, plan)
     with session(spec, federation, folder, few_samples(samples.n_samples)):
         terms = statistics_terms(federation, questions)
-        transport = connect(spec, federation, terms, identity)
+        transport = connect(spec, federation, terms, keyring)
         with farewell(transport, lambda: f"to start again: {STATISTICS} {node}"):
             agreed = NodeStatistics(
                 node=federation.index(spec.name),
@@ -76,7 +83,7 @@ def launch_statistics(
                 own=own,
                 transport=transport,
                 start_deadline=spec.start_deadline,
-                mask_keys=mask_keys_of(federation, STATISTICS, identity),
+                mask_keys=mask_keys_of(federation, STATISTICS, keyring),
             ).run()
             found = _beside(spec.name, here, agreed)
             write_statistics(found, folder)

@@ -11,26 +11,32 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import msgspec
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from dssfn._typing import NodeId
+from dssfn.consensus import Flood
 from dssfn.driver import run_over
 from dssfn.errors import IdentityError, ProtocolError
 from dssfn.federation import Federation
 from dssfn.masking import (
     EphemeralKey,
-    Flood,
     Masks,
     mask_partners,
     packed,
     record_size,
+    united,
     unpacked,
 )
 from dssfn.masking.ciphers import PUBLIC_BYTES
 from dssfn.node.agreement import AGREEMENT, KEYS, Assembly
 from dssfn.node.identity import Identity
+from dssfn.node.renewal import Keyring
 from dssfn.node.signatures import is_signed_by, signature_of
 from dssfn.node.verification import (
     certificates_in,
@@ -38,6 +44,7 @@ from dssfn.node.verification import (
     check_name,
     check_signers,
     check_uses,
+    day,
 )
 from dssfn.progress import Progress
 from dssfn.transports import ResilientTransport
@@ -45,7 +52,6 @@ from dssfn.transports import ResilientTransport
 log = logging.getLogger("dssfn.node")
 
 MOST_BYTES = 16_384  # of a record: a key, a signature, and a chain of certificates
-COMPARED = 12  # hexadecimal digits of a digest: a whole number that float64 holds
 
 
 class Announcement(
@@ -68,13 +74,13 @@ class MaskKeys:
         The plan, with the names of all nodes.
     command : str
         What the nodes meet for; see `Federation.agreed`.
-    identity : Identity
-        The node's own.
+    keyring : Keyring
+        Knows the node's own identity, which may be renewed between two attempts.
     """
 
     federation: Federation
     command: str
-    identity: Identity
+    keyring: Keyring
 
     def agree(
         self,
@@ -92,30 +98,39 @@ class MaskKeys:
             Carries letters to the neighbours.
         start : Progress, optional
             What all nodes go on from, which must be the same for all.
+
+        Raises
+        ------
+        IdentityError
+            If this node's own certificate has ended meanwhile, or was revoked.
+        ProtocolError
+            If the key of another node is not its own, or that node may sign no more.
         """
+        identity = self.keyring.current()
+        identity.check_usable()
         names, node, epoch = self.federation.names, everybody.node, transport.epoch
         key = EphemeralKey(node)
-        pem = _without_text(self.identity.certificate_pem)
-        signature = signature_of(
-            self.identity.key_pem, self._claim(node, epoch, key.public)
-        )
+        pem = _without_text(identity.certificate_pem)
+        signature = signature_of(identity.key_pem, self._claim(node, epoch, key.public))
         mine = msgspec.msgpack.encode(Announcement(key.public, signature, pem))
         records = run_over(
             transport,
-            Flood(everybody.topology),
+            Flood(everybody.topology, united),
             {node: packed(mine, node, len(names), MOST_BYTES)},
             layer=AGREEMENT,
             step=KEYS,
         )[node]
         found = unpacked(records)
         digest = hashlib.sha256(b"".join(found)).hexdigest()
-        publics = [self._verified(j, epoch, record) for j, record in enumerate(found)]
+        publics = [
+            self._verified(j, epoch, record, identity) for j, record in enumerate(found)
+        ]
         if len(set(publics)) < len(publics):
             raise ProtocolError("two nodes have announced the same key for their masks")
-        if not everybody.have_same(int(digest[:COMPARED], 16)):
+        if not everybody.have_same_digest(digest):
             raise ProtocolError("nodes have received different keys for their masks")
         about = bytes.fromhex(digest) + _digest_of(start)
-        partners = mask_partners(len(names), self.federation.mask_degree)[node]
+        partners = mask_partners(len(names), self.federation.n_partners)[node]
         secrets = {j: key.secret_with(j, publics[j], about) for j in partners}
         log.info("messages are masked with %s", _listed([names[j] for j in partners]))
         return Masks({node: secrets}, on_use=lambda name: log.debug("mask %s", name))
@@ -126,7 +141,9 @@ class MaskKeys:
         name = self.federation.names[node].encode()
         return b"dssfn mask key\n" + plan + epoch.to_bytes(8, "big") + public + name
 
-    def _verified(self, node: NodeId, epoch: int, record: bytes) -> bytes:
+    def _verified(
+        self, node: NodeId, epoch: int, record: bytes, identity: Identity
+    ) -> bytes:
         """Return the public key of a node, which it must have signed itself."""
         name = self.federation.names[node]
         try:
@@ -134,14 +151,16 @@ class MaskKeys:
             if len(said.public) != PUBLIC_BYTES:
                 raise IdentityError(f"it has {len(said.public)} bytes")
             chain = certificates_in(f"of {name}", said.certificate_pem)
-            roots = certificates_in("authorities", self.identity.authorities_pem)
+            roots = certificates_in("authorities", identity.authorities_pem)
             check_name(chain[0], f"of {name}", name)
-            check_dates(chain[0], f"of {name}")
             check_uses(chain[0], f"of {name}")
             check_signers(chain, f"of {name}", roots, "authorities")
             claim = self._claim(node, epoch, said.public)
             if not is_signed_by(chain[0], said.signature, claim):
                 raise IdentityError("its signature is not that of its certificate")
+            # Only now is it certain that it was this node who used it.
+            _check_standing(chain, name, identity)
+            check_dates(chain[0], f"of {name}")
         # The library of certificates raises what it likes at damaged ones.
         except (IdentityError, ValueError, TypeError, RecursionError) as exc:
             raise ProtocolError(
@@ -151,11 +170,28 @@ class MaskKeys:
         return said.public
 
 
+def _check_standing(
+    chain: Sequence[x509.Certificate], name: str, identity: Identity
+) -> None:
+    """Refuse a certificate that has ended, or that was revoked, or one above it."""
+    now, end = datetime.now(UTC), chain[0].not_valid_after_utc
+    if now > end:
+        fault = f"ended on {day(end)}; now it is {day(now)}"
+    elif any(identity.is_revoked(one) for one in chain):
+        fault = "was revoked"
+    else:
+        return
+    raise ProtocolError(
+        f"Node {name} has signed its key for masks with a certificate that {fault}. "
+        "Its organisation must put a new one in its place and start it again; then "
+        "start this node again: all go on from their checkpoints."
+    )
+
+
 def _without_text(pem: bytes) -> bytes:
     """Return the certificates of a file without what may stand between them."""
-    begin, end = b"-----BEGIN CERTIFICATE-----", b"-----END CERTIFICATE-----"
-    parts = pem.split(begin)[1:]
-    return b"".join(begin + part.split(end)[0] + end + b"\n" for part in parts)
+    chain = certificates_in("certificate", pem)
+    return b"".join(one.public_bytes(Encoding.PEM) for one in chain)
 
 
 def _digest_of(start: Progress | None) -> bytes:
@@ -166,12 +202,12 @@ def _digest_of(start: Progress | None) -> bytes:
 
 
 def mask_keys_of(
-    federation: Federation, command: str, identity: Identity
+    federation: Federation, command: str, keyring: Keyring
 ) -> MaskKeys | None:
     """Return what agrees on masks, if the plan has messages masked."""
     if not federation.secure or len(federation.nodes) == 1:
         return None
-    return MaskKeys(federation, command, identity)
+    return MaskKeys(federation, command, keyring)
 
 
 def flood_size(n_nodes: int) -> int:

@@ -7,7 +7,7 @@ import shutil
 import socket
 import ssl
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -31,8 +31,10 @@ from dssfn.node.few_rows import (
     few_samples,
     numbers_held,
 )
-from dssfn.node.identity import Identity, read_identity
+from dssfn.node.identity import Identity, read_identity, read_revoked
+from dssfn.node.noise_ledger import spent_so_far
 from dssfn.node.read_settings import in_words_of_the_node, shown_settings
+from dssfn.node.renewal import RenewableIdentity
 from dssfn.node.runtime import settled
 from dssfn.node.spec import NodeSpec
 from dssfn.scaling import check_summable
@@ -40,6 +42,10 @@ from dssfn.shard import Samples
 from dssfn.transports.grpc.peer_names import certificate_of_peer
 from dssfn.transports.grpc.refusals import Refusal, Refused
 from dssfn.transports.grpc.troubles import DIALLING
+
+# isort: split
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
 
 REACH = 3.0  # seconds for a neighbour to answer
 CHUNK = 1000  # samples read at a time
@@ -56,9 +62,11 @@ class Finding:
     text: str
 
 
-def identity_of(spec: NodeSpec) -> Identity:
-    """Return the node's verified certificate and key."""
-    return read_identity(spec.certificate, spec.key, spec.authorities, spec.name)
+def keyring_of(spec: NodeSpec) -> RenewableIdentity:
+    """Return the node's verified certificate and key, which may be renewed."""
+    return RenewableIdentity(
+        spec.certificate, spec.key, spec.authorities, spec.name, spec.revoked
+    )
 
 
 def samples_of(spec: NodeSpec, plan: Plan) -> FileSamples:
@@ -227,8 +235,19 @@ def examine(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
 
     def certificate() -> str:
         nonlocal identity
-        identity = identity_of(spec)
+        files = spec.certificate, spec.key, spec.authorities
+        identity = read_identity(*files, spec.name)
         return f"{spec.name}, valid until {identity.expires:%Y-%m-%d}"
+
+    def revoked() -> str:
+        nonlocal identity
+        assert identity is not None
+        trusted = identity.authorities_pem
+        lists = read_revoked(spec.revoked, spec.authorities, trusted)
+        identity = replace(identity, revoked=lists)
+        identity.check_usable()
+        until = f", until {lists.ends:%Y-%m-%d}" if lists.ends else ""
+        return f"{len(lists.moments)} certificates count no more{until}"
 
     def out() -> str:
         return str(prepare_out(spec, plan))
@@ -239,15 +258,28 @@ def examine(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
 
     yield _finding("plan", plan_of)
     yield _finding("certificate", certificate)
+    if spec.revoked is not None and identity is not None:
+        yield _finding("revoked", revoked)
     samples = yield from _examine_data(spec, federation, plan)
     yield from _examine_test(spec, plan)
     yield _masks_of(spec, federation)
+    if plan.is_private:
+        yield _finding("privacy", partial(_budget_of, spec, federation))
     yield _finding("out", out)
     if samples is not None:
         yield from _examine_checkpoint(checkpoints_of(spec, federation, samples), plan)
     if spec.listen is not None:
         yield _finding("port", partial(port, spec.listen))
     yield from _reach_all(spec, federation, identity)
+
+
+def _budget_of(spec: NodeSpec, federation: Federation) -> str:
+    """Say what the training may spend of privacy, and what this node has spent."""
+    plan, spent = federation.training, spent_so_far(Path(spec.out), federation)
+    return (
+        f"epsilon {plan.epsilon:g}, delta {plan.delta:g} against any "
+        f"{plan.colluders} of the others; spent by this node so far: {spent:.3g}"
+    )
 
 
 def _masks_of(spec: NodeSpec, federation: Federation) -> Finding:
@@ -264,7 +296,7 @@ def _masks_of(spec: NodeSpec, federation: Federation) -> Finding:
             "other's; masks hide them from third parties only"
         )
         return Finding("masks", None, text)
-    partners = mask_partners(len(federation.nodes), federation.mask_degree)
+    partners = mask_partners(len(federation.nodes), federation.n_partners)
     names = [federation.names[j] for j in partners[federation.index(spec.name)]]
     shown = ", ".join(names[:MOST_NAMES_SHOWN])
     if len(names) > MOST_NAMES_SHOWN:
@@ -332,7 +364,7 @@ def reach(spec: NodeSpec, identity: Identity, name: str, address: str) -> Findin
 
     The neighbour's certificate is judged by the same code as when the node runs.
     """
-    looked_at = certificate_of_peer(name, address, identity.authorities_pem)
+    looked_at = certificate_of_peer(name, address, identity)
     try:
         theirs = asyncio.run(asyncio.wait_for(looked_at, REACH))
         _be_accepted(spec, name, address, theirs)
@@ -347,12 +379,14 @@ def reach(spec: NodeSpec, identity: Identity, name: str, address: str) -> Findin
     return Finding(name, True, f"{address}: reached, and its certificate is good")
 
 
-def _be_accepted(spec: NodeSpec, name: str, address: str, theirs: bytes) -> None:
+def _be_accepted(
+    spec: NodeSpec, name: str, address: str, theirs: x509.Certificate
+) -> None:
     """Show this node's certificate to a neighbour, whose own was looked at before."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False  # that one certificate is trusted, and no other
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
-    context.load_verify_locations(cadata=theirs.decode())
+    context.load_verify_locations(cadata=theirs.public_bytes(Encoding.DER))
     context.load_cert_chain(spec.certificate, spec.key)
     context.set_alpn_protocols(["h2"])
     with (

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +27,7 @@ from dssfn.node.agreement import Assembly
 from dssfn.node.checkpoint import Checkpoints
 from dssfn.node.mask_keys import MaskKeys
 from dssfn.planning import settle
+from dssfn.privacy import NoiseSource
 from dssfn.progress import Progress
 from dssfn.records import LayerRecord
 from dssfn.shard import Samples
@@ -97,6 +98,10 @@ class NodeTraining:
         Seconds to wait at the start until all nodes have met; by default without end.
     mask_keys : MaskKeys, optional
         Agrees on masks; without it neighbours see sums of this node.
+    noise : NoiseSource, optional
+        The noise of a private training, and what it was spent on.
+    names : sequence of str
+        The names of all nodes; by default they are numbered.
     """
 
     node: NodeId
@@ -111,6 +116,8 @@ class NodeTraining:
     on_layer: Callable[[LayerRecord], None] = lambda record: None
     start_deadline: float | None = None
     mask_keys: MaskKeys | None = None
+    noise: NoiseSource | None = None
+    names: Sequence[str] = ()
     progress: Progress | None = None  # the layers that are being worked on
     furthest: Progress | None = None  # the most layers that this node ever had
     records: dict[int, LayerRecord] = field(default_factory=dict)
@@ -162,9 +169,12 @@ class NodeTraining:
         start = all_nodes.common_start(self.furthest, self.progress)
         self.progress = start
         all_are_there(self.transport)  # and may need this node to the end
-        masks = None
+        masks = stated = None
         if self.mask_keys is not None:  # also for what is sent after the last layer
             masks = self.mask_keys.agree(all_nodes, self.transport, start)
+        elif self.plan.is_exact:
+            names = self.names or [f"Node {k}" for k in range(self.topology.n_nodes)]
+            stated = all_nodes.state(self.samples.weight, names)
         if is_complete(self.plan, start):
             log.info("all nodes have all layers")
         else:
@@ -176,8 +186,9 @@ class NodeTraining:
             node=self.node,
             memory=self.memory,
             n_threads=self.n_threads,
+            noise=self.noise,
             start=start,
-            on_progress=self._save,
+            on_progress=lambda progress: self._solved(progress, all_nodes),
             on_layer=self._record,
         )
         with closing(program):
@@ -187,6 +198,7 @@ class NodeTraining:
                 self.transport,
                 step=start.n_averagings if start else 0,
                 masks=masks,
+                stated=stated,
             )
         assert self.progress is not None
         agreed = all_nodes.reconcile(self.progress)
@@ -195,6 +207,16 @@ class NodeTraining:
         if agreed is not self.progress:
             self._save(agreed)
         return model_of(self.plan, self.progress)
+
+    def _solved(self, progress: Progress, all_nodes: Assembly) -> None:
+        """Save a layer that was just solved, if all nodes have found the same.
+
+        Nodes that compute with real numbers may have rounded differently; they compare
+        their models at the end.
+        """
+        if self.plan.is_exact:
+            all_nodes.check_stage(progress)
+        self._save(progress)
 
     def _save(self, progress: Progress) -> None:
         self.progress = progress

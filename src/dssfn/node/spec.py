@@ -16,7 +16,7 @@ from dssfn.federation import Federation, load_federation, split_address
 from dssfn.toml_text import convert_toml, read_toml
 
 NODE_FILE = "node.toml"
-PATHS = ("plan", "data", "test", "out", "certificate", "key", "authorities")
+PATHS = ("plan", "data", "test", "out", "certificate", "key", "authorities", "revoked")
 
 
 class NodeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -47,6 +47,9 @@ class NodeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     certificate, key, authorities : str
         PEM files: this node's certificate and its key, and the certificates of those
         who may vouch for the other nodes.
+    revoked : str, optional
+        PEM file: lists of certificates that count no more (CRLs), signed by the
+        authorities. Left out, a certificate counts until it ends.
     listen : str, optional
         Address and port to open; left out, this node only dials.
     peers : dict, optional
@@ -72,6 +75,7 @@ class NodeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     certificate: str
     key: str
     authorities: str
+    revoked: str | None = None
     listen: str | None = None
     peers: dict[str, str] = {}
     memory: str | None = None

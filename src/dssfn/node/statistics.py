@@ -24,8 +24,6 @@ from dssfn.statistics.totals import Totals, agree_totals
 from dssfn.topology import build_topology
 from dssfn.transports import ResilientTransport
 
-COMPARED = 12  # hexadecimal digits of a digest: a whole number that float64 holds
-
 
 def own_totals(samples: Samples, questions: Questions) -> Totals:
     """Return the sums over one node's rows, every value of which is checked."""
@@ -101,7 +99,7 @@ class NodeStatistics:
             all=everybody,
             sites=sites,
         )
-        if not all_nodes.have_same(int(agreed.sha256[:COMPARED], 16)):
+        if not all_nodes.have_same_digest(agreed.sha256):
             raise NumericalError("Nodes have ended with different statistics.")
         return agreed
 

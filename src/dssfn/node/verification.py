@@ -50,7 +50,7 @@ def certificates_in(path: str | Path, pem: bytes) -> list[x509.Certificate]:
     """Return all certificates of a PEM file; there must be one at least."""
     try:
         return x509.load_pem_x509_certificates(pem)
-    except ValueError as exc:
+    except (ValueError, x509.InvalidVersion) as exc:
         raise IdentityError(
             f"`{path}` must hold a certificate as PEM, with a line '-----BEGIN "
             f"CERTIFICATE-----', but {what_came(pem, 'CERTIFICATE', 'x509')}."

@@ -6,6 +6,7 @@ written down beforehand, alike for all nodes, because a node may lack some of th
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -42,6 +43,9 @@ class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     missing : bool
         Whether values may be missing. A missing number becomes the agreed mean, beside
         a feature that says so; a missing category is one more level.
+    low, high : float, optional
+        The range of a number, known beforehand and not taken from data, which
+        differential privacy needs; see `Plan`.
     unit, note : str
         For people.
 
@@ -59,6 +63,8 @@ class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     same: dict[str, Label] = {}
     other: bool = False
     missing: bool = False
+    low: float | None = None
+    high: float | None = None
     unit: str = ""
     note: str = ""
 
@@ -78,6 +84,22 @@ class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             raise PlanError(
                 f"Column `{self.name}`: `levels`, `same` and `other` are for a "
                 f"category, got them for the kind {self.kind}. Remove them."
+            )
+        self._check_range()
+
+    def _check_range(self) -> None:
+        low, high = self.low, self.high
+        if low is None and high is None:
+            return
+        if self.kind != "number":
+            raise PlanError(
+                f"Column `{self.name}`: `low` and `high` are for a number, got them "
+                f"for the kind {self.kind}. Remove them."
+            )
+        if low is None or high is None or not math.isfinite(high - low) or low >= high:
+            raise PlanError(
+                f"Column `{self.name}`: `low` and `high` must both be given, the first "
+                f"below the second, got {low} and {high}."
             )
 
     def _check_levels(self) -> None:
@@ -138,6 +160,18 @@ class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             yield f"{self.name} {OTHER}"
         if self.missing:
             yield f"{self.name} {MISSING}"
+
+    @property
+    def feature_ranges(self) -> tuple[tuple[float, float], ...]:
+        """The lowest and the highest number of each of them; NaN if it is not known."""
+        ranges = [(0.0, 1.0)] * len(self.feature_names)
+        if self.kind == "number":
+            unknown = math.nan
+            ranges[0] = (
+                unknown if self.low is None else self.low,
+                unknown if self.high is None else self.high,
+            )
+        return tuple(ranges)
 
     def codes(self) -> dict[str, int]:
         """Return the number of every text that is a level, or the same as one."""
@@ -280,6 +314,11 @@ class Schema(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def feature_names(self) -> tuple[str, ...]:
         """The names of all features that the columns become."""
         return tuple(name for column in self.columns for name in column.feature_names)
+
+    @property
+    def feature_ranges(self) -> tuple[tuple[float, float], ...]:
+        """The lowest and the highest number of every feature; NaN if it is unknown."""
+        return tuple(one for column in self.columns for one in column.feature_ranges)
 
     @property
     def has_gaps(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,8 +88,25 @@ def _column(
     missing = any(one.missing for one in there.values()) or len(used) < len(there)
     if kind == "category":
         return _category(name, used, missing, conflicts)
+    low, high = _range(used.values()) if kind == "number" else (None, None)
     return msgspec.structs.replace(
-        first, kind=kind, levels=(), same={}, other=False, missing=missing
+        first,
+        kind=kind,
+        levels=(),
+        same={},
+        other=False,
+        missing=missing,
+        low=low,
+        high=high,
+    )
+
+
+def _range(columns: Iterable[Column]) -> tuple[float | None, float | None]:
+    """Return the range that holds those of all columns that have one."""
+    known = [column for column in columns if column.low is not None]
+    return (
+        min((column.low for column in known if column.low is not None), default=None),
+        max((column.high for column in known if column.high is not None), default=None),
     )
 
 

@@ -17,7 +17,8 @@ HEAD = """\
 # What the columns of the tables mean, alike for all nodes. The kind of a column is
 # number, category (with its levels), boolean, or ignore. `missing = true` allows gaps,
 # `other = true` takes values that are no level, and `same = { "M" = "male" }` says that
-# a level is written in another way, too. `unit` and `note` are for people.
+# a level is written in another way, too. `low` and `high` of a number are its range,
+# known beforehand, for differential privacy. `unit` and `note` are for people.
 """
 STRUCTS = (Schema, Column, Target)
 
@@ -61,7 +62,8 @@ def _block(head: str, struct: Column | Target, remarks: Sequence[str]) -> str:
         lines += wrap(said, LINE, initial_indent="# ", subsequent_indent="#   ")
     for field in msgspec.structs.fields(struct):
         value = getattr(struct, field.name)
-        if value and value != field.default:  # what is empty is so by default
+        is_empty = value in ("", (), {})  # as it is by default
+        if not is_empty and value != field.default:
             lines.append(setting(field.name, value))
     return "\n".join(lines) + "\n"
 

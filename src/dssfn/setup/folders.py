@@ -3,8 +3,11 @@
 A node's folder is all that its organisation needs, beside its data. ::
 
     DIR/plan.toml
-    DIR/ca/      ca.crt  ca.key            the key signs certificates: keep it secret
-    DIR/NAME/    node.toml  plan.toml  node.crt  node.key  ca.crt
+    DIR/ca/      ca.crt  ca.key  crl.pem   the key signs certificates: keep it secret
+    DIR/NAME/    node.toml  plan.toml  node.crt  node.key  ca.crt  crl.pem
+
+Keys are made here for rehearsals only. Else every node makes its own, and its folder
+comes without `node.crt` and `node.key`.
 """
 
 from __future__ import annotations
@@ -20,12 +23,14 @@ from dssfn.errors import InputError, PlanError
 from dssfn.federation import Federation
 from dssfn.node.spec import NODE_FILE
 from dssfn.node_names import check_node_name
-from dssfn.setup.pki import NODE_DAYS, issue, make_authority
-from dssfn.setup.texts import node_text, plan_text
+from dssfn.setup.pki import NODE_DAYS, issue, make_authority, sign_list
+from dssfn.setup.texts import node_text, notes_text, plan_text
 
 PLAN_FILE = "plan.toml"
 CERTIFICATE_FILE, KEY_FILE = "node.crt", "node.key"
 AUTHORITY_FOLDER, AUTHORITY_FILE, AUTHORITY_KEY_FILE = "ca", "ca.crt", "ca.key"
+LIST_FILE = "crl.pem"
+NOTES_FILE = "README.txt"
 
 
 def write_federation(
@@ -36,6 +41,7 @@ def write_federation(
     data: str = "data.csv",
     target: str | None = None,
     days: int = NODE_DAYS,
+    with_keys: bool = True,
 ) -> None:
     """Write the folders of a new federation, all or nothing.
 
@@ -51,6 +57,8 @@ def write_federation(
         The data file and the column of labels that the nodes' files name.
     days : int
         How long the nodes' certificates are valid.
+    with_keys : bool
+        Whether to make all nodes' keys here, to rehearse.
     """
     path = Path(folder).resolve()
     for name in federation.names:
@@ -61,6 +69,10 @@ def write_federation(
         authority = make_authority(f"dssfn federation {label}")
         (made / AUTHORITY_FOLDER).mkdir(mode=0o700)
         authority.write(*authority_files(made))
+        nothing_revoked = sign_list(authority, [])
+        write_atomically(list_file(made), nothing_revoked)
+        notes = notes_text(federation.names, with_keys=with_keys)
+        write_atomically(made / NOTES_FILE, notes.encode())
         write_atomically(made / PLAN_FILE, plan)
         for index, member in enumerate(federation.nodes):
             text = node_text(
@@ -75,8 +87,10 @@ def write_federation(
             write_atomically(own / NODE_FILE, text.encode())
             write_atomically(own / PLAN_FILE, plan)
             write_atomically(own / AUTHORITY_FILE, authority.certificate_pem)
-            credential = issue(authority, member.name, days=days)
-            credential.write(own / CERTIFICATE_FILE, own / KEY_FILE)
+            write_atomically(own / LIST_FILE, nothing_revoked)
+            if with_keys:
+                credential = issue(authority, member.name, days=days)
+                credential.write(own / CERTIFICATE_FILE, own / KEY_FILE)
 
 
 def authority_files(folder: Path) -> tuple[Path, Path]:
@@ -85,10 +99,15 @@ def authority_files(folder: Path) -> tuple[Path, Path]:
     return own / AUTHORITY_FILE, own / AUTHORITY_KEY_FILE
 
 
+def list_file(folder: Path) -> Path:
+    """Return the path of a federation's list of revoked certificates."""
+    return folder / AUTHORITY_FOLDER / LIST_FILE
+
+
 def check_folder_name(what: str, name: str) -> None:
     """Check that a node's name can be the name of its folder."""
     check_node_name(what, name)
-    if name in (AUTHORITY_FOLDER, PLAN_FILE):
+    if name in (AUTHORITY_FOLDER, PLAN_FILE, NOTES_FILE.lower()):
         raise PlanError(
             f"{what} must not be {name!r}: that is the name of something else in the "
             "federation's folder. Choose another name."

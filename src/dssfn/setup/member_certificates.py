@@ -21,9 +21,11 @@ from dssfn.setup.folders import (
     AUTHORITY_FILE,
     CERTIFICATE_FILE,
     KEY_FILE,
+    LIST_FILE,
     PLAN_FILE,
     authority_files,
     check_folder_name,
+    list_file,
 )
 from dssfn.setup.pki import (
     NODE_DAYS,
@@ -73,13 +75,14 @@ def renew_certificate(
     days : int
         How long the certificate is valid.
     """
-    own, authority = _member(Path(folder), name)
+    own, authority = folder_of(Path(folder), name), authority_of(Path(folder))
     credential = issue(authority, name, days=days)
     own.mkdir(mode=0o700, exist_ok=True)
     files = own / CERTIFICATE_FILE, own / KEY_FILE
     with _kept(*files) as kept:
         credential.write(*files)
         write_atomically(own / AUTHORITY_FILE, authority.certificate_pem)
+        _copy_list(Path(folder), own)
     return Renewal(*files, credential.expires, kept)
 
 
@@ -91,6 +94,8 @@ class SignedRequest:
     ----------
     certificate, authorities : Path
         The files to send to the node.
+    revoked : Path, optional
+        The list of revoked certificates, to send as well; None if there is none.
     expires : datetime
         When the certificate ends.
     fingerprint : str
@@ -103,6 +108,7 @@ class SignedRequest:
 
     certificate: Path
     authorities: Path
+    revoked: Path | None
     expires: datetime
     fingerprint: str
     not_given: list[str]
@@ -126,7 +132,7 @@ def sign_request(
     days : int
         How long the certificate is valid.
     """
-    own, authority = _member(Path(folder), name)
+    own, authority = folder_of(Path(folder), name), authority_of(Path(folder))
     asked = read_request(request)
     _check_owner(Path(folder), name, request, asked)
     pem = certify(authority, name, asked.public_key, days=days)
@@ -138,11 +144,13 @@ def sign_request(
     with _kept(certificate, *strange) as kept:
         write_atomically(certificate, pem)
         write_atomically(authorities, authority.certificate_pem)
+        revoked = _copy_list(Path(folder), own)
         for file in strange:
             file.unlink(missing_ok=True)
     return SignedRequest(
         certificate,
         authorities,
+        revoked,
         expiry(pem),
         fingerprint(asked.public_key),
         asked.beyond(name),
@@ -152,7 +160,7 @@ def sign_request(
 
 def _check_owner(folder: Path, name: str, request: str | Path, asked: Request) -> None:
     """Refuse a request that is plainly another node's: somebody took the wrong file."""
-    for other in _names(folder):
+    for other in names_of(folder):
         certificate = folder / other / CERTIFICATE_FILE
         is_meant = other in asked.names and name not in asked.names
         if other != name and (is_meant or _certifies(certificate, asked.public_key)):
@@ -178,21 +186,35 @@ def _belongs(key: Path, public_key: PublicKey) -> bool:
         return False
 
 
-def _member(folder: Path, name: str) -> tuple[Path, Credential]:
-    """Return a node's folder, and the authority that signs for it."""
+def folder_of(folder: Path, name: str) -> Path:
+    """Return the folder of a node, which the federation's plan must name."""
     check_folder_name("`NAME`", name)
-    names = _names(folder)
+    names = names_of(folder)
     if name not in names:
         raise PlanError(unknown("NAME", name, names))
-    return folder / name, read_authority(*authority_files(folder))
+    return folder / name
 
 
-def _names(folder: Path) -> list[str]:
+def authority_of(folder: Path) -> Credential:
+    """Return the authority that signs for the nodes of a federation."""
+    return read_authority(*authority_files(folder))
+
+
+def names_of(folder: Path) -> list[str]:
     """Return the nodes' names alone: the plan may still have places to fill in."""
     nodes = read_toml(folder / PLAN_FILE, "plan").get("nodes")
     members = nodes if isinstance(nodes, list) else []
     names = [one.get("name") for one in members if isinstance(one, dict)]
     return [name for name in names if isinstance(name, str) and is_node_name(name)]
+
+
+def _copy_list(folder: Path, own: Path) -> Path | None:
+    """Put the federation's list into a node's folder; older federations have none."""
+    file = list_file(folder)
+    if not file.exists():
+        return None
+    write_atomically(own / LIST_FILE, file.read_bytes())
+    return own / LIST_FILE
 
 
 @contextmanager

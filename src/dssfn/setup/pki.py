@@ -6,6 +6,8 @@ trust what one of their authorities has signed.
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -131,8 +133,7 @@ def certify(
     """
     check_node_name("The `name` in a certificate", name)
     signer = x509.load_pem_x509_certificate(authority.certificate_pem)
-    signing_key = serialization.load_pem_private_key(authority.key_pem, None)
-    assert isinstance(signing_key, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey)
+    signing_key = _signing_key(authority)
     builder = _valid_for(days, now, until=signer.not_valid_after_utc)
     subject = subject_of(name)
     # A name too long for the subject is in the other field alone, then critical.
@@ -146,20 +147,68 @@ def certify(
         .add_extension(_key_usage(signs_certificates=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([oid for oid, _ in USES]), critical=False)
         .add_extension(_key_id(public_key), critical=False)
-        .add_extension(
-            x509.AuthorityKeyIdentifier.from_issuer_public_key(
-                signing_key.public_key()
-            ),
-            critical=False,
-        )
+        .add_extension(_authority_key_id(signing_key), critical=False)
     )
     return _pem(builder.sign(signing_key, hashes.SHA256()))
 
 
-def _valid_for(
-    days: int, now: datetime | None, until: datetime = _LATEST
-) -> x509.CertificateBuilder:
-    if days < 1:
+def sign_list(
+    authority: Credential,
+    revoked: Iterable[x509.RevokedCertificate],
+    *,
+    days: int | None = None,
+    now: datetime | None = None,
+) -> bytes:
+    """Return a list of revoked certificates (an X.509 CRL) as PEM.
+
+    Parameters
+    ----------
+    authority : Credential
+        The authority that signs the list and has signed the certificates.
+    revoked : iterable of x509.RevokedCertificate
+        All that count no more.
+    days : int, optional
+        How long the list is valid; by default, and at the most, as the authority.
+    now : datetime, optional
+        The start of its validity, less an hour for clocks that are behind.
+    """
+    signer = x509.load_pem_x509_certificate(authority.certificate_pem)
+    key = _signing_key(authority)
+    start, end = _period(days, now, signer.not_valid_after_utc)
+    builder = (
+        x509.CertificateRevocationListBuilder()
+        .issuer_name(signer.subject)
+        .last_update(start)
+        .next_update(end)
+        # Numbers must rise from list to list, and time does.
+        .add_extension(x509.CRLNumber(time.time_ns()), critical=False)
+        .add_extension(_authority_key_id(key), critical=False)
+    )
+    for one in revoked:
+        builder = builder.add_revoked_certificate(one)
+    made = builder.sign(key, hashes.SHA256())
+    return made.public_bytes(serialization.Encoding.PEM)
+
+
+def _signing_key(
+    authority: Credential,
+) -> ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey:
+    key = serialization.load_pem_private_key(authority.key_pem, None)
+    assert isinstance(key, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey)
+    return key
+
+
+def _authority_key_id(
+    key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey,
+) -> x509.AuthorityKeyIdentifier:
+    return x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key())
+
+
+def _period(
+    days: int | None, now: datetime | None, until: datetime = _LATEST
+) -> tuple[datetime, datetime]:
+    """Return the start and the end of a validity, which ends with its signer's."""
+    if days is not None and days < 1:
         raise InputError(f"`days` must be at least 1, got {days}.")
     start = datetime.now(UTC) if now is None else now
     longest = (until - start).days
@@ -168,11 +217,19 @@ def _valid_for(
             f"The authority's certificate ended on {day(until)}, so it can sign no "
             "more. Make a new federation, or add a new authority."
         )
-    end = until if days > longest else start + timedelta(days=days)
+    is_cut = days is None or days > longest
+    end = until if is_cut else start + timedelta(days=days or 0)
+    return start - _CLOCK_SKEW, end
+
+
+def _valid_for(
+    days: int, now: datetime | None, until: datetime = _LATEST
+) -> x509.CertificateBuilder:
+    start, end = _period(days, now, until)
     return (
         x509.CertificateBuilder()
         .serial_number(x509.random_serial_number())
-        .not_valid_before(start - _CLOCK_SKEW)
+        .not_valid_before(start)
         .not_valid_after(end)
     )
 

@@ -70,11 +70,13 @@ _SETTINGS = {
     "latency": "seconds per exchange, a hint for auto",
     "bandwidth": "bits per second of a link, another",
     "seed": "random seed",
+    "epsilon": "budget of differential privacy: sums get noise",
 }
 
 _EXAMPLES = {
     "class_weight": "balanced",
     "image_shape": [28, 28],
+    "epsilon": 1.0,
 }  # of settings that may be left out
 
 # These stand first, or follow from the schema, which stands last.
@@ -95,6 +97,7 @@ out = "out"  # folder for the model, the log and the checkpoint
 certificate = "node.crt"
 key = "node.key"  # whoever has it is this node: keep it on this machine
 authorities = "ca.crt"  # who may vouch for the other nodes
+revoked = "crl.pem"  # whose certificates count no more; read again when it changes
 
 {listen}
 
@@ -111,6 +114,46 @@ authorities = "ca.crt"  # who may vouch for the other nodes
 # [peers]  # addresses of other nodes, where they differ from the plan's
 # {peer} = "10.0.0.7:7400"
 """
+
+
+_NOTES = """\
+A federation of dssfn: {names}.
+
+plan.toml    what all nodes agree on; no secret
+ca/ca.key    signs certificates: whoever has it can pose as any node. Keep it offline.
+ca/crl.pem   whose certificates count no more (dssfn federation revoke)
+{keys}
+"""
+
+_KEYS_HERE = """\
+NAME/        for that node's organisation, with its key. FOR A REHEARSAL: all keys were
+             made here, so whoever could read this folder can pose as every node.
+
+Before real data are used, every organisation makes a key that nobody else has seen:
+    dssfn node request NAME             at the node; sends node.csr here
+    dssfn federation sign DIR NAME node.csr"""
+
+_KEYS_AT_HOME = """\
+NAME/        for that node's organisation. No key is in it: it stays where it is made.
+
+Every organisation makes its own key, and you sign it:
+    dssfn node request NAME             at the node; sends node.csr here
+    dssfn federation sign DIR NAME node.csr
+Compare the fingerprints that both print, then send NAME/ back."""
+
+
+def notes_text(names: Sequence[str], *, with_keys: bool) -> str:
+    """Return what a federation's folder says about itself and its keys.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The names of the nodes.
+    with_keys : bool
+        Whether the nodes' keys were made in the folder.
+    """
+    keys = _KEYS_HERE if with_keys else _KEYS_AT_HOME
+    return _NOTES.format(names=", ".join(names), keys=keys)
 
 
 def plan_text(federation: Federation, *, left_open: Collection[str] = ()) -> str:

@@ -58,7 +58,8 @@ class ExactGram:
 
     def program(self, share: ExactShare, radius: float) -> Program[Array]:
         """Send the sums once, and solve the layer."""
-        totals = yield Message((share.layout.size,), share.fill, exact=True)
+        size = (share.layout.size,)
+        totals = yield Message(size, share.fill, exact=True, bounds=share.bounds)
         arguments = (totals, share.layout, share.n_wide, share.gains, radius)
         O: Array = yield Agreed(solve_exactly, arguments)
         return O

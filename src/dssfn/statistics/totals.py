@@ -17,6 +17,7 @@ from dssfn.programs import Message, Program
 from dssfn.scaling import Moments, Weighted, agree_exact_scaling
 from dssfn.shard import Samples
 from dssfn.statistics.asked import Questions
+from dssfn.sum_bounds import CountBounds
 
 CHUNK = 4096  # samples at a time
 
@@ -60,7 +61,7 @@ def agree_totals(samples: Samples, questions: Questions) -> Program[Totals]:
     for rows in samples.chunks(CHUNK):
         n += rows.X.shape[1]
         counts += questions.counted(rows)
-    total = yield Message.of(np.concatenate([[n], counts]))
+    total = yield Message.of(np.concatenate([[n], counts]), CountBounds())
     found = Moments(0.0, np.empty(0), np.empty(0), np.empty(0, dtype=bool))
     if questions.numbers:
 

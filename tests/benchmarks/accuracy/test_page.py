@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.accuracy.page import BEGIN, END, make_page, with_rows, with_tables
+from benchmarks.accuracy.page import MARK, make_page, with_rows, with_tables
 from benchmarks.accuracy.parts import PARTS
+from benchmarks.document import marks
 from dssfn.errors import DataError
 from tests.support.accuracy_sample import row, sample_rows
 
@@ -48,8 +49,9 @@ def test_a_better_model_reaches_what_is_wanted():
 def test_the_document_gets_its_tables_between_the_marks():
     document = DOCUMENT.read_text(encoding="utf-8")
     once = with_tables(document, sample_rows())
-    assert once.startswith(document.split(BEGIN)[0])
-    assert once.endswith(document.split(END)[1])
+    begin, end = marks(MARK)
+    assert once.startswith(document.split(begin)[0])
+    assert once.endswith(document.split(end)[1])
     assert "### Accuracy and ranks" in once
     assert with_tables(once, sample_rows()) == once
 

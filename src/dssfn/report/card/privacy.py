@@ -20,6 +20,14 @@ _PLAIN = (
     "sums over few rows tell much of them, and the model itself tells something of the "
     "data that it was trained on."
 )
+_NOISY = (
+    "Samples and labels do not leave a node. It sends sums over its rows, to which it "
+    "adds noise and masks: all nodes receive noisy totals, and nobody sees the sums of "
+    "a single node unless all of its mask partners work together. With or without any "
+    "one row, the probability of any model changes by a factor of at most "
+    "exp(epsilon), but for cases of a probability of delta; also for members who know "
+    "their own noise, as many as may collude."
+)
 
 
 def privacy_chapter(plan: Plan, *, secure: bool) -> Chapter:
@@ -32,9 +40,10 @@ def privacy_chapter(plan: Plan, *, secure: bool) -> Chapter:
     secure : bool
         Whether messages were masked.
     """
-    words = [_MASKED if secure else _PLAIN]
+    words = [_NOISY if plan.is_private else _MASKED if secure else _PLAIN]
     rules = [
         ("messages are masked", setting(secure)),
+        *_budget(plan),
         ("figures of each node are told to all", setting(plan.publish_scores)),
     ]
     return Chapter(
@@ -47,7 +56,22 @@ def privacy_chapter(plan: Plan, *, secure: bool) -> Chapter:
     )
 
 
+def _budget(plan: Plan) -> list[tuple[str, str]]:
+    if plan.epsilon is None:
+        return []
+    return [
+        ("epsilon, delta", f"{plan.epsilon:g}, {plan.delta:g}"),
+        ("members who may collude", setting(plan.colluders)),
+    ]
+
+
 def _messages(plan: Plan) -> list[tuple[str, str]]:
+    if plan.is_private:
+        return [
+            ("scaling of the inputs", "number of rows; sums and squares; with noise"),
+            ("the hidden layer", "sums of products of features, and of classes; noisy"),
+            ("training errors", "squared errors and right answers; noisy"),
+        ]
     rows = []
     if plan.standardize or plan.has_gaps:
         scaling = "number of rows; sum and squared spread of every feature"

@@ -109,13 +109,23 @@ def headlines(result: Result) -> list[Headline]:
     """Return the numbers that matter."""
     error = _training_error(result)
     if result.node is not None:
-        return [*error, *_of_links(result)]
+        return [*error, *_of_links(result), *_budget(result)]
     return [
         _tested(result),
         *error,
         *_of_traffic(result),
         *_one_machine(result.equivalence),
+        *_budget(result),
     ]
+
+
+def _budget(result: Result) -> list[Headline]:
+    """Return what was spent of privacy, if there was a budget."""
+    privacy = result.privacy
+    if privacy is None:
+        return []
+    words = f"epsilon spent of {privacy.epsilon:g}; delta {privacy.delta:g}"
+    return [Headline("Privacy", f"{privacy.spent:.3g}", words)]
 
 
 def _training_error(result: Result) -> list[Headline]:

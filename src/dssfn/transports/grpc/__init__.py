@@ -12,7 +12,7 @@ except ImportError as exc:  # pragma: no cover
         f"gRPC is not installed ({exc}). Install it with: pip install 'dssfn[grpc]'"
     ) from exc
 
-from dssfn.transports.grpc.credentials import Credentials
+from dssfn.transports.grpc.credentials import Credentials, Keyring
 from dssfn.transports.grpc.reception import Terms
 from dssfn.transports.grpc.switchboard import Neighbour
 from dssfn.transports.grpc.transport import GrpcTransport
@@ -22,6 +22,7 @@ __all__ = [
     "LARGEST_SIZE",
     "Credentials",
     "GrpcTransport",
+    "Keyring",
     "Neighbour",
     "Rules",
     "Terms",

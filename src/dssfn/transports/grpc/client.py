@@ -13,9 +13,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import grpc.aio
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from dssfn.errors import ProtocolError, TransportError
-from dssfn.transports.grpc.credentials import Credentials
+from dssfn.transports.grpc.credentials import Keyring
 from dssfn.transports.grpc.peer_names import certificate_of_peer
 from dssfn.transports.grpc.refusals import CODES, Refusal, Refused
 from dssfn.transports.grpc.streams import METHOD, SERVICE, GrpcStream, Streams
@@ -38,15 +39,15 @@ class Client:
         Connects the streams with the training.
     streams : Streams
         Carries the streams that were dialled.
-    credentials : Credentials
-        Certificate and key of this node.
+    keyring : Keyring
+        Certificate and key of this node, taken anew for every connection.
     options : sequence of tuples
         Options of every gRPC channel.
     """
 
     board: Switchboard
     streams: Streams
-    credentials: Credentials
+    keyring: Keyring
     options: Sequence[tuple[str, int]]
 
     async def keep_dialling(self, neighbour: Neighbour, address: str) -> None:
@@ -72,14 +73,12 @@ class Client:
             pause = min(2 * pause, self.board.deadline / BEATS)
 
     async def _dial(self, neighbour: Neighbour, address: str) -> None:
-        mine = self.credentials
+        mine = self.keyring.current()
         async with self.streams.promptly():
-            theirs = await certificate_of_peer(
-                neighbour.name, address, mine.authorities_pem
-            )
+            theirs = await certificate_of_peer(neighbour.name, address, mine)
         # gRPC trusts the certificate that was looked at, and no other.
         credentials = grpc.ssl_channel_credentials(
-            theirs, mine.key_pem, mine.certificate_pem
+            theirs.public_bytes(Encoding.PEM), mine.key_pem, mine.certificate_pem
         )
         options = [
             *self.options,
@@ -88,7 +87,7 @@ class Client:
         ]
         async with grpc.aio.secure_channel(address, credentials, options) as channel:
             call = channel.stream_stream(f"/{SERVICE}/{METHOD}")()
-            stream = GrpcStream(call.read, call.write, self.streams.loop)
+            stream = GrpcStream(call.read, call.write, self.streams.loop, theirs)
             try:
                 async with self.streams.promptly():
                     await stream.write(self.board.hello(neighbour.name))
@@ -111,8 +110,8 @@ class Client:
 
     def _note_refusal(self, name: str, exc: Refused) -> None:
         self.board.seldom.note((name, exc.refusal), logging.ERROR, str(exc))
-        if exc.refusal is Refusal.CERTIFICATE:
-            self.board.hindered(name, "its certificate is refused")
+        if exc.refusal in (Refusal.CERTIFICATE, Refusal.REVOKED):
+            self.board.hindered(name, "a certificate is refused")
 
     def _note_trouble(self, name: str, address: str, exc: Exception) -> None:
         """Log once in a while why a neighbour cannot be reached, if that is known."""

@@ -16,6 +16,7 @@ class Refusal(Enum):
     """Why a stream is refused; the value is all that the other end is told."""
 
     CERTIFICATE = "certificate"
+    REVOKED = "revoked certificate"
     NO_NEIGHBOUR = "no neighbour"
     ANOTHER_NAME = "another name"
     ANOTHER_PLAN = "another plan"
@@ -39,6 +40,7 @@ class Refused(TransportError):
 CODES = {
     Refusal.NO_NEIGHBOUR: grpc.StatusCode.PERMISSION_DENIED,
     Refusal.CERTIFICATE: grpc.StatusCode.PERMISSION_DENIED,
+    Refusal.REVOKED: grpc.StatusCode.PERMISSION_DENIED,
     Refusal.ANOTHER_NAME: grpc.StatusCode.PERMISSION_DENIED,
     Refusal.ANOTHER_PLAN: grpc.StatusCode.FAILED_PRECONDITION,
     Refusal.CONNECTED: grpc.StatusCode.UNAVAILABLE,

@@ -11,9 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import grpc.aio
+from cryptography import x509
 
 from dssfn.errors import ProtocolError
+from dssfn.transports.grpc.credentials import Keyring
 from dssfn.transports.grpc.link import Link
+from dssfn.transports.grpc.peer_names import end_of
 from dssfn.transports.grpc.switchboard import BEATS, Switchboard
 from dssfn.transports.grpc.troubles import in_own_words
 
@@ -27,6 +30,7 @@ class GrpcStream:
     read: Callable[[], Awaitable[Any]]
     write: Callable[[bytes], Awaitable[None]]
     loop: asyncio.AbstractEventLoop
+    certificate: x509.Certificate  # of the other end
     is_due: bool = False  # a heartbeat
     more: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)
@@ -54,10 +58,15 @@ class Streams:
         Takes what comes, and gives what must be sent.
     loop : asyncio.AbstractEventLoop
         The event loop that all streams run in.
+    keyring : Keyring
+        Knows which certificates were revoked.
     """
 
-    def __init__(self, board: Switchboard, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, board: Switchboard, loop: asyncio.AbstractEventLoop, keyring: Keyring
+    ) -> None:
         self.loop = loop
+        self._keyring = keyring
         self.last_words: bytes | None = None  # once the node leaves
         self._board = board
         self._tasks: set[asyncio.Task[None]] = set()
@@ -120,7 +129,10 @@ class Streams:
                 task.cancel()
             await asyncio.gather(*works, return_exceptions=True)
             self._in_use.discard(stream)
-            self._board.ended(link, stream, why)
+            # If it has ended, TLS will refuse it, and not say whom it has refused.
+            ended = end_of(stream.certificate)
+            trouble = f"its certificate {ended}" if ended else ""
+            self._board.ended(link, stream, why, trouble)
 
     async def _read(self, stream: GrpcStream, link: Link) -> None:
         while (data := await stream.receive()) is not None:
@@ -155,5 +167,9 @@ class Streams:
             await asyncio.sleep(self._board.deadline / BEATS)
             if self._board.is_silent(link):
                 raise ProtocolError("it is silent")
+            # A certificate that has ended was good when the stream began, and that
+            # does for its life; one that was revoked may be in anybody's hands.
+            if self._keyring.current().is_revoked(stream.certificate):
+                raise ProtocolError("its certificate was revoked")
             stream.is_due = True
             stream.more.set()

@@ -273,7 +273,8 @@ class Switchboard:
             if away > self.patience:
                 is_known = link.peer_incarnation is not None
                 came = "has been gone" if is_known else "has not connected"
-                words = f" ({link.last_words})" if link.goodbye else ""
+                known = link.last_words or link.trouble
+                words = f" ({known})" if known else ""
                 self._give_up(
                     link.name,
                     f"Node {link.name} {came} for {away:.0f} s{words}. Start this "
@@ -428,11 +429,12 @@ class Switchboard:
             silence = SILENCE * self.deadline + letter
             return not link.is_alive(time.monotonic(), silence)
 
-    def ended(self, link: Link, stream: Stream, why: str) -> None:
-        """Note that a stream has ended."""
+    def ended(self, link: Link, stream: Stream, why: str, trouble: str = "") -> None:
+        """Note that a stream has ended, and what will keep it from coming back."""
         with self._changed:
             if not link.detach(stream, time.monotonic(), steady=self.deadline):
                 return
+            link.trouble = trouble
             if link.goodbye is Reason.FINISHED:
                 log.info("%s has finished", link.name)
             elif not self.is_leaving:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dssfn.transports.grpc.client import Client
-from dssfn.transports.grpc.credentials import Credentials
+from dssfn.transports.grpc.credentials import Keyring
 from dssfn.transports.grpc.reception import Terms
 from dssfn.transports.grpc.server import Server
 from dssfn.transports.grpc.streams import Streams
@@ -31,7 +31,7 @@ class GrpcTransport(Switchboard):
         Those with an address are dialled, the others dial.
     terms : Terms
         What both ends of a link must agree on.
-    credentials : Credentials
+    keyring : Keyring
         Certificate and key of this node, and the authorities that it trusts.
     listen : str, optional
         Address to open, as "0.0.0.0:7400"; port 0 for any free one.
@@ -44,7 +44,7 @@ class GrpcTransport(Switchboard):
         name: str,
         neighbours: Sequence[Neighbour],
         terms: Terms,
-        credentials: Credentials,
+        keyring: Keyring,
         *,
         listen: str | None = None,
         deadline: float = 30.0,
@@ -60,9 +60,9 @@ class GrpcTransport(Switchboard):
             ("grpc.compression_enabled_algorithms_bitset", 1),
         ]
         self._loop = asyncio.new_event_loop()
-        self._streams = Streams(self, self._loop)
-        self._client = Client(self, self._streams, credentials, options)
-        self._server = Server(self, self._streams, credentials, options)
+        self._streams = Streams(self, self._loop, keyring)
+        self._client = Client(self, self._streams, keyring, options)
+        self._server = Server(self, self._streams, keyring, options)
         self._thread = threading.Thread(
             target=self._loop.run_forever, name="dssfn-streams", daemon=True
         )

@@ -8,6 +8,8 @@ import grpc.aio
 
 # Errors of a neighbour that this node dials.
 DIALLING = {
+    "certificate has expired": "its certificate has ended. Its organisation must put a "
+    "new one in its place, or a clock is wrong",
     "CERTIFICATE_VERIFY_FAILED": "its certificate is not one that this node's "
     "`authorities` file vouches for, or is out of date",
     "Hostname Verification": "who answers there has another node's certificate; is "

@@ -22,7 +22,7 @@ from dssfn.transports.base import DTYPES, Tag
 from dssfn.transports.grpc import exchange_pb2 as pb
 from dssfn.transports.reasons import Reason
 
-PROTOCOL = 3
+PROTOCOL = 4
 ITEM = 8  # bytes
 OVERHEAD = 4096  # of a frame beside its values, at the most
 MOST_AXES = 4

@@ -1,0 +1,1 @@
+"""What the agreed totals and the trained model reveal of single rows, measured."""

@@ -1,0 +1,91 @@
+"""The rules of a plan with a budget of differential privacy."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from dssfn.config.limits import AUTO
+from dssfn.config.single import is_number
+from dssfn.errors import PlanError
+from dssfn.hints import listing
+
+if TYPE_CHECKING:
+    from dssfn.config.plan import Plan
+
+_WHY = "`epsilon` is for one hidden layer that all of the budget is spent on"
+
+
+def check_private(plan: Plan) -> None:
+    """Refuse settings that a private training does not have."""
+    if plan.is_regression:
+        raise PlanError(
+            "`epsilon` is for classes; a regression's targets have no bound. Leave "
+            "`epsilon` out, or predict classes of numbers."
+        )
+    only: dict[str, tuple[Any, ...]] = {
+        "n_layers": (1,),
+        "members": (1,),
+        "ridge": (AUTO,),
+        "scale": (AUTO, "columns"),
+        "size": (AUTO,),
+        "folds": ("rows",),
+        "publish_scores": (False,),
+        "class_weight": (None,),
+        "image_shape": (None,),
+    }
+    for name, allowed in only.items():
+        if getattr(plan, name) not in allowed:
+            raise PlanError(
+                f"`{name}` must be {allowed[0]!r} or left out, as {_WHY}; got "
+                f"{getattr(plan, name)!r}."
+            )
+    if not plan.is_exact:
+        raise PlanError(
+            "`epsilon` needs integers, to which exact noise can be added, and those "
+            f"need {plan.why_not_exact or '`units` other than dense'}."
+        )
+    if plan.schema is None:
+        _check_ranges(plan)
+    else:
+        _check_columns(plan)
+
+
+def _check_ranges(plan: Plan) -> None:
+    wanted = (
+        "`input_low` and `input_high` must be the range of the inputs with `epsilon`, "
+        "a number for all or one for each, known beforehand and not taken from data"
+    )
+    ends = []
+    for name in ("input_low", "input_high"):
+        end = getattr(plan, name)
+        if end is None:
+            raise PlanError(f"{wanted}; `{name}` is missing.")
+        each = end if isinstance(end, tuple) else (end,)
+        if not all(map(is_number, each)) or (
+            isinstance(end, tuple) and len(end) != plan.n_features
+        ):
+            raise PlanError(f"{wanted}, got {end!r} for {plan.n_features} inputs.")
+        ends.append(each * plan.n_features if len(each) == 1 else each)
+    for low, high in zip(*ends, strict=True):
+        if low >= high or math.isinf(high - low):
+            raise PlanError(f"{wanted}; {low:g} must be below {high:g}.")
+
+
+def _check_columns(plan: Plan) -> None:
+    assert plan.schema is not None
+    if plan.input_low is not None or plan.input_high is not None:
+        raise PlanError(
+            "`input_low` and `input_high` are for data without a schema; write `low` "
+            "and `high` of every number into the schema."
+        )
+    unknown = [
+        column.name
+        for column in plan.schema.used
+        if column.kind == "number" and column.low is None
+    ]
+    if unknown:
+        raise PlanError(
+            "`epsilon` needs the range of every number, known beforehand and not taken "
+            f"from data: write `low` and `high` into the schema for {listing(unknown)}."
+        )

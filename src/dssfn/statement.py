@@ -1,0 +1,72 @@
+"""What nodes state of their samples before they train without masks.
+
+Whoever sends sums is held to what it has stated (see `dssfn.influence`). The statements
+of all nodes reach every node; one that is changed on its way is noticed by its owner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from dssfn._typing import NodeId
+from dssfn.consensus import Flood
+from dssfn.driver import run_over
+from dssfn.errors import ProtocolError
+from dssfn.influence import Stated
+from dssfn.topology import Topology
+from dssfn.transports import Transport
+
+SILENT = -1.0  # in the place of a node that has not been heard of
+
+
+def state_weights(
+    transport: Transport,
+    topology: Topology,
+    weights: Mapping[NodeId, float],
+    names: Sequence[str],
+    *,
+    layer: int,
+    step: int,
+) -> Stated:
+    """Let all nodes state how much their samples weigh, and return what they stated.
+
+    Parameters
+    ----------
+    transport : Transport
+        Carries letters to the neighbours elsewhere.
+    topology : Topology
+        The graph of all nodes.
+    weights : mapping
+        How much the samples of each node of this host weigh.
+    names : sequence of str
+        The names of all nodes.
+    layer, step : int
+        What the letters are about.
+
+    Raises
+    ------
+    ProtocolError
+        If others have heard something else of this host's nodes.
+    """
+    mine = {node: np.full(topology.n_nodes, SILENT) for node in weights}
+    for node, weight in weights.items():
+        mine[node][node] = weight
+    highest = Flood(topology, np.maximum)
+    found = run_over(transport, highest, mine, layer=layer, step=step)
+    heard = next(iter(found.values()))
+    for node, weight in weights.items():
+        if heard[node] != weight:
+            raise ProtocolError(
+                f"Some node has stated, in the name of {names[node]}, that its samples "
+                f"weigh {heard[node]:g}, which is not what {names[node]} states. Ask "
+                "all nodes what they run."
+            )
+    if not (is_number := np.isfinite(heard) & (heard >= 0)).all():
+        wrong = int(is_number.argmin())
+        raise ProtocolError(
+            f"{names[wrong]} must state how much its samples weigh, a number that is "
+            f"not negative; it stated {heard[wrong]:g}. Ask there what is run."
+        )
+    return Stated(tuple(names), tuple(heard.tolist()))
