@@ -30,6 +30,7 @@ from dssfn.simulator import simulate
 from dssfn.testing import check_transport, ring_links
 from dssfn.topology import build_topology
 from dssfn.training import train_node
+from dssfn.transports import Reason, Tag
 from dssfn.transports.grpc import GrpcTransport, Neighbour, Rules, Terms
 from tests.support import totals
 from tests.support.lab import Lab, digits_of, free_port
@@ -219,8 +220,27 @@ def test_before_all_have_met_a_node_waits_for_as_long_as_it_takes(make_lab):
     assert len(lab.digests()) == 1
 
 
+def test_last_words_reach_a_neighbour_that_reads_late(monkeypatch):
+    answering, dialling = _ring_of_transports(2, deadline=20.0)
+    link = answering._links[1]
+    with closing(answering):
+        taken = answering.receive
+
+        def late(link, stream, data):
+            after = taken(link, stream, data)
+            return after if after is None else 0.5
+
+        monkeypatch.setattr(answering, "receive", late)
+        tag = Tag(0, 0, 0, (1,))
+        letter = np.ones(1)
+        dialling.exchange(tag, {(1, 0): letter}, [])
+        answering.exchange(tag, {}, [(1, 0)])
+        dialling.close(Reason.STOPPED)
+        assert link.goodbye is Reason.STOPPED
+
+
 def test_after_ctrl_c_the_others_wait_then_stop_and_all_can_go_on(make_lab):
-    lab = make_lab(3, deadline=0.5, n_layers=12, width=150)
+    lab = make_lab(3, deadline=2.0, n_layers=12, width=150)
     lab.start()
     lab.wait_for("n1", "layer 2/12")
     lab.send("n1", signal.SIGINT)

@@ -87,7 +87,13 @@ class Client:
         ]
         async with grpc.aio.secure_channel(address, credentials, options) as channel:
             call = channel.stream_stream(f"/{SERVICE}/{METHOD}")()
-            stream = GrpcStream(call.read, call.write, self.streams.loop, theirs)
+            stream = GrpcStream(
+                call.read,
+                call.write,
+                self.streams.loop,
+                theirs,
+                hang_up=call.done_writing,
+            )
             try:
                 async with self.streams.promptly():
                     await stream.write(self.board.hello(neighbour.name))

@@ -21,6 +21,7 @@ from dssfn.transports.grpc.switchboard import BEATS, Switchboard
 from dssfn.transports.grpc.troubles import in_own_words
 
 SERVICE, METHOD = "dssfn.v1.Exchange", "Link"
+LAST_WORDS = 2.0  # seconds that a neighbour has to read them
 
 
 @dataclass(eq=False, slots=True)
@@ -31,6 +32,7 @@ class GrpcStream:
     write: Callable[[bytes], Awaitable[None]]
     loop: asyncio.AbstractEventLoop
     certificate: x509.Certificate  # of the other end
+    hang_up: Callable[[], Awaitable[None]] | None = None  # at the end that dialled
     is_due: bool = False  # a heartbeat
     more: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)
@@ -90,7 +92,7 @@ class Streams:
         # A neighbour that reads gets the last words within moments.
         ending = [task for task in self._tasks if task.get_name() == "stream"]
         if ending:
-            await asyncio.wait(ending, timeout=min(2.0, self._board.deadline))
+            await asyncio.wait(ending, timeout=LAST_WORDS)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -158,9 +160,20 @@ class Streams:
                 await stream.write(self._board.status(link))
             if self.last_words is not None:
                 await stream.write(self.last_words)
+                await self._hang_up(stream)
                 return
             await stream.more.wait()
             stream.more.clear()
+
+    async def _hang_up(self, stream: GrpcStream) -> None:
+        """Wait until the other end has read the last words, if this end dialled.
+
+        A call that its caller ends is cancelled at the other end, with all that was not
+        read yet; one that the other end ends was read to its end.
+        """
+        if stream.hang_up is not None:
+            await stream.hang_up()
+            await stream.over.wait()  # or until the reader finds that it is over
 
     async def _beat(self, stream: GrpcStream, link: Link) -> None:
         while True:
