@@ -74,6 +74,12 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         nodes, else about 2 log2 of their number.
     min_nodes : int
         The least number of nodes that real ones take part with.
+    quorum : int, optional
+        The fewest nodes that may go on without the others, more than half of them; by
+        default all nodes must be there.
+    leave_after : float, optional
+        Seconds after which a node that is gone is left out, if there is a quorum; by
+        default ten times `round_deadline`.
     min_rows : int
         A node with fewer training rows takes no part: what it would send is computed
         from them, and the fewer they are, the more it shows of each.
@@ -91,6 +97,8 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     secure: bool = True
     mask_degree: int | None = None
     min_nodes: int = FEWEST_HIDDEN
+    quorum: int | None = None
+    leave_after: float | None = None
     min_rows: int = 20
     min_cell: int = 5
     publish_sites: bool = False
@@ -127,6 +135,13 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             check_secure(self.training)
         if self.training.is_private:
             self._check_private()
+        if self.quorum is not None:
+            self._check_quorum(self.quorum)
+        if self.leave_after is not None and not 0 < self.leave_after < 1e6:
+            raise PlanError(
+                "`leave_after` must be a positive number of seconds, "
+                f"got {self.leave_after!r}."
+            )
         self.topology()  # a graph that cannot be is refused here
 
     def _check_private(self) -> None:
@@ -148,6 +163,38 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 f"`colluders` must be fewer than the {len(self.nodes)} nodes, the "
                 f"others' noise is what is left of it, got {colluders}."
             )
+
+    def _check_quorum(self, quorum: int) -> None:
+        """Refuse a quorum that two groups could have, or a training that needs all."""
+        n_nodes, plan = len(self.nodes), self.training
+        if not n_nodes < 2 * quorum <= 2 * n_nodes:
+            raise PlanError(
+                f"`quorum` must be more than half of the {n_nodes} nodes, so that two "
+                f"groups can never both go on, and at most {n_nodes}; got {quorum}."
+            )
+        if quorum == n_nodes:
+            return
+        if quorum < self.min_nodes:
+            raise PlanError(
+                f"`quorum` must be at least `min_nodes`, {self.min_nodes}, below which "
+                f"no node takes part; got {quorum}."
+            )
+        reasons = {
+            "the sums of this training are real numbers": not plan.is_exact,
+            "`epsilon` shares the noise out among all nodes": plan.is_private,
+            '`folds` = "nodes" leaves every node out in turn': plan.folds == "nodes",
+            "`publish_scores` is about every node": plan.publish_scores,
+        }
+        if found := next((text for text, is_so in reasons.items() if is_so), None):
+            raise PlanError(
+                f"`quorum` must be left out, or be all {n_nodes} nodes, because "
+                f"{found}; got {quorum}."
+            )
+
+    @property
+    def is_elastic(self) -> bool:
+        """Whether nodes may go on without some of the others."""
+        return self.quorum is not None and self.quorum < len(self.nodes)
 
     @property
     def names(self) -> list[str]:

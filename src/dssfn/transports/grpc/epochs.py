@@ -61,6 +61,14 @@ class Epochs:
         budget = self.budgets.setdefault(neighbour, Budget(RESTARTS, self.deadline))
         return budget.spend(now)
 
+    def is_newer(self, epoch: int) -> bool:
+        """Return whether a letter is of an epoch that this node has not heard of."""
+        return epoch > self.newest
+
+    def kept_from(self, epoch: int) -> int:
+        """Return the first epoch whose letters are kept, when one of `epoch` comes."""
+        return max(self.newest, epoch)
+
     def rise(self, epoch: int, restarted: str, neighbour: str) -> None:
         """Begin a new epoch for a node that was restarted, as a neighbour says."""
         is_known = restarted in self.members

@@ -8,16 +8,18 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Envelope(_message.Message):
-    __slots__ = ("hello", "frame", "status", "goodbye")
+    __slots__ = ("hello", "frame", "status", "goodbye", "roll")
     HELLO_FIELD_NUMBER: _ClassVar[int]
     FRAME_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
     GOODBYE_FIELD_NUMBER: _ClassVar[int]
+    ROLL_FIELD_NUMBER: _ClassVar[int]
     hello: Hello
     frame: Frame
     status: Status
     goodbye: Goodbye
-    def __init__(self, hello: _Optional[_Union[Hello, _Mapping]] = ..., frame: _Optional[_Union[Frame, _Mapping]] = ..., status: _Optional[_Union[Status, _Mapping]] = ..., goodbye: _Optional[_Union[Goodbye, _Mapping]] = ...) -> None: ...
+    roll: Roll
+    def __init__(self, hello: _Optional[_Union[Hello, _Mapping]] = ..., frame: _Optional[_Union[Frame, _Mapping]] = ..., status: _Optional[_Union[Status, _Mapping]] = ..., goodbye: _Optional[_Union[Goodbye, _Mapping]] = ..., roll: _Optional[_Union[Roll, _Mapping]] = ...) -> None: ...
 
 class Hello(_message.Message):
     __slots__ = ("protocol", "node", "plan", "random", "incarnation", "knows", "received", "epoch", "restarted", "agreeing", "attempt")
@@ -86,6 +88,29 @@ class Status(_message.Message):
     waiting_for: _containers.RepeatedScalarFieldContainer[str]
     agreeing: _containers.RepeatedScalarFieldContainer[str]
     def __init__(self, received: _Optional[int] = ..., layer: _Optional[int] = ..., step: _Optional[int] = ..., waiting_for: _Optional[_Iterable[str]] = ..., agreeing: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class Roll(_message.Message):
+    __slots__ = ("entries",)
+    class Entry(_message.Message):
+        __slots__ = ("node", "version", "links", "floor", "epoch", "group", "done")
+        NODE_FIELD_NUMBER: _ClassVar[int]
+        VERSION_FIELD_NUMBER: _ClassVar[int]
+        LINKS_FIELD_NUMBER: _ClassVar[int]
+        FLOOR_FIELD_NUMBER: _ClassVar[int]
+        EPOCH_FIELD_NUMBER: _ClassVar[int]
+        GROUP_FIELD_NUMBER: _ClassVar[int]
+        DONE_FIELD_NUMBER: _ClassVar[int]
+        node: int
+        version: int
+        links: _containers.RepeatedScalarFieldContainer[int]
+        floor: int
+        epoch: int
+        group: int
+        done: bool
+        def __init__(self, node: _Optional[int] = ..., version: _Optional[int] = ..., links: _Optional[_Iterable[int]] = ..., floor: _Optional[int] = ..., epoch: _Optional[int] = ..., group: _Optional[int] = ..., done: bool = ...) -> None: ...
+    ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    entries: _containers.RepeatedCompositeFieldContainer[Roll.Entry]
+    def __init__(self, entries: _Optional[_Iterable[_Union[Roll.Entry, _Mapping]]] = ...) -> None: ...
 
 class Goodbye(_message.Message):
     __slots__ = ("reason", "waiting_for")

@@ -10,7 +10,7 @@ This module is bookkeeping alone; whoever calls it holds the lock.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dssfn.transports.grpc import exchange_pb2 as pb
 from dssfn.transports.grpc.epochs import Epochs
@@ -43,6 +43,10 @@ class Greetings:
     incarnation: int
     epochs: Epochs
     silence: float
+
+    def with_epochs(self, epochs: Epochs) -> Greetings:
+        """Return the same, of a node that counts epochs in another way."""
+        return replace(self, epochs=epochs)
 
     def say(self, link: Link, agreeing: Sequence[str]) -> bytes:
         """Return the first words to a neighbour.

@@ -155,6 +155,8 @@ class Streams:
             while letter := self._board.next_letter(link, number):
                 number = letter.number
                 await stream.write(letter.frame)
+            while roll := self._board.roll(link):
+                await stream.write(roll)
             if stream.is_due:
                 stream.is_due = False
                 await stream.write(self._board.status(link))

@@ -106,7 +106,7 @@ class Switchboard:
         self.patience = WAIT_WHEN_GONE * deadline
         self.have_met = False  # all nodes, as the training knows
         self.is_leaving = False
-        self.epochs = Epochs(deadline, terms.members)
+        self.epochs: Epochs = Epochs(deadline, terms.members)
         self._terms = terms
         self.reception = Reception(name, [one.name for one in neighbours], terms)
         self._plans = Plans(name, terms.members)
@@ -205,6 +205,7 @@ class Switchboard:
         while True:
             self._check()
             now = time.monotonic()
+            self._attend(now)
             for arc in set(expected) - set(found):
                 link = self._links[arc[0]]
                 values = self._take(link, tag, now)
@@ -227,6 +228,9 @@ class Switchboard:
                 pause = min(pause, SOON)
                 self._name_absent(missing, now - began)
             self._changed.wait(pause)
+
+    def _attend(self, now: float) -> None:
+        """Take note of who is there, if that matters; see `ElasticSwitchboard`."""
 
     def _name_absent(self, missing: list[Link], waited: float) -> None:
         """Say once who is not there yet; those who are have a moment to connect."""
@@ -317,19 +321,23 @@ class Switchboard:
         with self._changed:
             link, now = self._by_name[hello.node], time.monotonic()
             was_known = link.peer_incarnation is not None
-            must_regroup = self._greetings.hear(link, hello, now)
+            is_restarted = self._greetings.hear(link, hello, now)
             self._plans.agrees(link.name, hello.agreeing)
             link.attach(stream, now)
-            how = (
-                "restarted; all go back to the last layer that all have"
-                if must_regroup
-                else "back"
-                if was_known
-                else "connected"
-            )
+            how = "back" if was_known else "connected"
+            if is_restarted:
+                how = self._restarted(link)
+            self._attached(link, now)
             self.tally.note((link.name, how), logging.INFO, f"{link.name} is {how}")
             self._changed.notify_all()
             return link
+
+    def _attached(self, link: Link, now: float) -> None:
+        """Take note of a neighbour's new stream; see `ElasticSwitchboard`."""
+
+    def _restarted(self, link: Link) -> str:
+        """Return what follows from a neighbour's restart, in words."""
+        return "restarted; all go back to the last layer that all have"
 
     def _differ(self, exc: AnotherPlan) -> None:
         """Note a neighbour with another plan; stop if this node's is the odd one."""
@@ -376,21 +384,30 @@ class Switchboard:
                 link.goodbye = check_reason(envelope.goodbye)
                 link.waiting_for = self._members(envelope.goodbye.waiting_for)
                 return None
+            elif kind == "roll":
+                return self._hear_roll(link, envelope.roll, now)
             else:
                 raise ProtocolError("it said hello twice")
             return self._chatter[link.peer].charge(now)
 
     def _accept(self, link: Link, frame: Frame, now: float) -> bool:
         self.epochs.check(frame.epoch)
-        is_newer = frame.epoch > self.epochs.newest
+        is_newer = self.epochs.is_newer(frame.epoch)
         if is_newer and not self.epochs.may_rise(link.name, now):
             raise ProtocolError("it makes all nodes start again too often")
-        is_new = link.accept(frame, max(self.epochs.newest, frame.epoch))
+        is_new = link.accept(frame, self.epochs.kept_from(frame.epoch))
         if is_newer:
             self.epochs.rise(frame.epoch, frame.restarted, link.name)
         if is_new:
             self._changed.notify_all()
         return is_new
+
+    def _hear_roll(self, link: Link, roll: pb.Roll, now: float) -> float:
+        raise ProtocolError("it calls the roll, which this plan does not ask for")
+
+    def roll(self, link: Link) -> bytes | None:
+        """Return who is there, if a neighbour must be told; here nobody must."""
+        return None
 
     def _heed(self, link: Link, status: pb.Status) -> None:
         link.confirm(status.received)
@@ -440,6 +457,7 @@ class Switchboard:
             elif not self.is_leaving:
                 text = f"{link.name} is gone: {link.last_words or why}"
                 self.tally.note((link.name, "gone"), logging.WARNING, text)
+            self._attend(time.monotonic())
             self._changed.notify_all()
 
     def hindered(self, name: str, trouble: str) -> None:

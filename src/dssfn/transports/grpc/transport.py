@@ -11,16 +11,18 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
+from dssfn.transports.grpc.attendance import Attendance
 from dssfn.transports.grpc.client import Client
 from dssfn.transports.grpc.credentials import Keyring
+from dssfn.transports.grpc.elastic import ElasticSwitchboard
 from dssfn.transports.grpc.reception import Terms
 from dssfn.transports.grpc.server import Server
 from dssfn.transports.grpc.streams import Streams
-from dssfn.transports.grpc.switchboard import Neighbour, Switchboard
+from dssfn.transports.grpc.switchboard import Neighbour
 from dssfn.transports.reasons import Reason
 
 
-class GrpcTransport(Switchboard):
+class GrpcTransport(ElasticSwitchboard):
     """Letters to neighbours over gRPC with TLS on both sides.
 
     Parameters
@@ -37,6 +39,8 @@ class GrpcTransport(Switchboard):
         Address to open, as "0.0.0.0:7400"; port 0 for any free one.
     deadline : float
         The round deadline in seconds.
+    attendance : Attendance, optional
+        Knows who takes part, where nodes may go on without some others.
     """
 
     def __init__(
@@ -48,8 +52,11 @@ class GrpcTransport(Switchboard):
         *,
         listen: str | None = None,
         deadline: float = 30.0,
+        attendance: Attendance | None = None,
     ) -> None:
-        super().__init__(name, neighbours, terms, deadline=deadline)
+        super().__init__(
+            name, neighbours, terms, deadline=deadline, attendance=attendance
+        )
         most = max(terms.rules.most_bytes, 2 * self.reception.longest_plan)
         options = [
             ("grpc.max_receive_message_length", most),
