@@ -29,13 +29,13 @@ def record(path: Path) -> None:
     """Append all that any stream writes to a file."""
 
     class Recorded(GrpcStream):
-        def __init__(self, read, write, *more):
+        def __init__(self, read, write, *more, **named):
             async def kept(data):
                 with path.open("ab") as file:
                     file.write(len(data).to_bytes(LENGTH, "little") + data)
                 await write(data)
 
-            super().__init__(read, kept, *more)
+            super().__init__(read, kept, *more, **named)
 
     client.GrpcStream = server.GrpcStream = Recorded
 
