@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from dssfn._typing import NodeId
-from dssfn.config import Plan
+from dssfn.config import AUTO, Plan
 from dssfn.errors import PlanError
 from dssfn.hints import did_you_mean
 from dssfn.node_names import check_node_name
@@ -184,6 +184,8 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "`epsilon` shares the noise out among all nodes": plan.is_private,
             '`folds` = "nodes" leaves every node out in turn': plan.folds == "nodes",
             "`publish_scores` is about every node": plan.publish_scores,
+            "with a `ridge` that is given no layer is compared with the one before "
+            "it, by which `n_layers` is found": _is_found_by_ridge(plan),
         }
         if found := next((text for text, is_so in reasons.items() if is_so), None):
             raise PlanError(
@@ -256,6 +258,12 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             yield "plan", "JSON", f"something that is not ({exc})"
             return
         yield from _differences("", msgspec.json.decode(self.agreed(command)), theirs)
+
+
+def _is_found_by_ridge(plan: Plan) -> bool:
+    """Return whether a ridge is given, and the depth is not."""
+    is_given = not isinstance(plan.ridge, str)
+    return plan.finds_size and is_given and plan.n_layers == AUTO and plan.size == AUTO
 
 
 def check_secure(plan: Plan) -> None:

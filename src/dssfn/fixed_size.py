@@ -47,6 +47,7 @@ def train_fixed(
     n_nodes: int,
     memory: int | None = None,
     n_threads: int = 1,
+    is_elastic: bool = False,
     start: Progress | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     on_layer: Callable[[LayerRecord], None] | None = None,
@@ -63,7 +64,8 @@ def train_fixed(
             progress = Progress((), (), before)
         else:
             agreed, progress = start.stages[0], start
-        targets, weighing = _targets(plan, agreed), _weighing(plan, agreed)
+        known = {} if is_elastic else agreed  # of nodes that come and go nothing is
+        targets, weighing = _targets(plan, agreed), _weighing(plan, agreed, known)
         features.scale(agreed["shift"], agreed["scale"], targets, weighing)
         summation = summation_of(plan, n_nodes)
         bounds = _tally_bounds(plan, summation, weighing)
@@ -177,9 +179,9 @@ def _agree(
     return agreed, n_averagings
 
 
-def _weighing(plan: Plan, agreed: Stage) -> Weighing:
-    """Return how much samples weigh, as far as that was agreed on."""
-    weight, usual = agreed.get(WEIGHT), agreed.get(USUAL_WEIGHT)
+def _weighing(plan: Plan, agreed: Stage, known: Stage) -> Weighing:
+    """Return how much samples weigh, as far as that is known and was agreed on."""
+    weight, usual = known.get(WEIGHT), agreed.get(USUAL_WEIGHT)
     return weighing_of(
         plan,
         _targets(plan, agreed),

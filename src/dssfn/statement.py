@@ -14,10 +14,14 @@ from dssfn._typing import NodeId
 from dssfn.consensus import Flood
 from dssfn.driver import run_over
 from dssfn.errors import ProtocolError
+from dssfn.exact.limbs import ExactTally
+from dssfn.exact.tally_bounds import TallyBounds
 from dssfn.influence import Stated
+from dssfn.programs import Message, Program
 from dssfn.topology import Topology
 from dssfn.transports import Transport
 
+ALL_NODES = "all nodes together"
 SILENT = -1.0  # in the place of a node that has not been heard of
 
 
@@ -70,3 +74,18 @@ def state_weights(
             f"not negative; it stated {heard[wrong]:g}. Ask there what is run."
         )
     return Stated(tuple(names), tuple(heard.tolist()))
+
+
+def weigh_together(weight: float) -> Program[Stated]:
+    """Find how much the samples of all nodes weigh, and of none by itself.
+
+    Parameters
+    ----------
+    weight : float
+        How much the samples of this node weigh.
+    """
+    tally = ExactTally(1)
+    tally.add(np.array([[weight]]))
+    bounds = TallyBounds(np.zeros(1), np.full(1, np.inf))
+    total = yield Message.of(tally.numbers(), bounds)
+    return Stated((ALL_NODES,), tuple(ExactTally.read(total).tolist()))

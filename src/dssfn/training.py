@@ -33,6 +33,7 @@ def train_node(
     memory: int | None = None,
     n_threads: int = 1,
     noise: NoiseSource | None = None,
+    is_elastic: bool = False,
     start: Progress | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     on_layer: Callable[[LayerRecord], None] | None = None,
@@ -55,6 +56,8 @@ def train_node(
         Threads for this node's samples.
     noise : NoiseSource, optional
         The noise of a private training, and what it was spent on; by default new.
+    is_elastic : bool
+        Whether nodes may come and go, so that layers are of different samples.
     start : Progress, optional
         The progress to go on from; all other nodes go on from the same layer.
     on_progress : callable, optional
@@ -83,6 +86,7 @@ def train_node(
             node=node,
             memory=memory,
             n_threads=n_threads,
+            is_elastic=is_elastic,
             start=start,
             on_progress=on_progress,
             on_layer=on_layer,
@@ -93,6 +97,7 @@ def train_node(
         n_nodes=n_nodes,
         memory=memory,
         n_threads=n_threads,
+        is_elastic=is_elastic,
         start=start,
         on_progress=on_progress,
         on_layer=on_layer,

@@ -63,7 +63,7 @@ def agreed(every, epochs=(0, 0, 0, 0)):
 
     def one(node, transport, keys, epoch):
         transport.epoch = epoch
-        return keys.agree(Assembly(node, topology, transport), transport)
+        return keys.agree(Assembly(node, topology, transport), transport.epoch)
 
     with ThreadPoolExecutor(4) as pool:
         return list(pool.map(one, range(4), transports, every, epochs))
@@ -117,7 +117,7 @@ def _of_version_9(pem):
 def test_an_announcement_that_was_changed_on_its_way_is_refused():
     keys = keys_of("north")
     other = keys_of("south")
-    claim = other._claim(1, 0, bytes(range(32)))
+    claim = other._claim("south", 0, bytes(range(32)))
     from dssfn.node.signatures import signature_of
 
     good = Announcement(
@@ -126,7 +126,8 @@ def test_an_announcement_that_was_changed_on_its_way_is_refused():
         other.keyring.certificate_pem,
     )
     assert (
-        keys._verified(1, 0, msgspec.msgpack.encode(good), keys.keyring) == good.public
+        keys._verified("south", 0, msgspec.msgpack.encode(good), keys.keyring)
+        == good.public
     )
     for changes in (
         {"public": bytes(32)},
@@ -139,7 +140,7 @@ def test_an_announcement_that_was_changed_on_its_way_is_refused():
     ):
         bad = msgspec.structs.replace(good, **changes)
         with pytest.raises(ProtocolError, match="in the name of south is not its own"):
-            keys._verified(1, 0, msgspec.msgpack.encode(bad), keys.keyring)
+            keys._verified("south", 0, msgspec.msgpack.encode(bad), keys.keyring)
     nested = msgspec.msgpack.encode([good.public, good.signature, b"", "more"])
     short = msgspec.msgpack.encode(msgspec.structs.replace(good, public=b"short"))
     deep = b"\x94" + msgspec.msgpack.encode(good)[1:] + b"\x91" * 5000 + b"\x90"
@@ -152,7 +153,7 @@ def test_an_announcement_that_was_changed_on_its_way_is_refused():
         deep,
     ):
         with pytest.raises(ProtocolError, match="in the name of south"):
-            keys._verified(1, 0, record, keys.keyring)
+            keys._verified("south", 0, record, keys.keyring)
 
 
 def test_a_plan_says_whether_messages_are_masked():
@@ -236,7 +237,7 @@ def test_a_key_signed_with_a_certificate_that_counts_no_more_is_refused(
 def test_a_node_whose_certificate_counts_no_more_says_so_and_signs_nothing(own, why):
     keys = keys_of("east", **own)
     with pytest.raises(IdentityError, match=f"certificate {why}.*checkpoint"):
-        keys.agree(None, None)
+        keys.agree(None, 0)
 
 
 def test_keys_are_signed_with_the_certificate_of_the_moment():

@@ -21,6 +21,7 @@ from sklearn.datasets import load_digits
 
 from dssfn.config import Plan
 from dssfn.setup import pki
+from dssfn.topology import build_topology
 
 FEATURES = [f"p{k}" for k in range(64)]
 
@@ -30,7 +31,8 @@ class Lab:
 
     `hosts` are the addresses of nodes that are not on the loopback, and `run_in` are
     commands that run a node's command elsewhere, as in a namespace. Messages are masked
-    where they can be, unless `secure` is false.
+    where they can be, unless `secure` is false. `plan` are settings of the plan beside
+    those of the training, such as a quorum. With `by_edge`, every edge has a proxy.
     """
 
     def __init__(
@@ -45,8 +47,12 @@ class Lab:
         hosts: Mapping[str, str] | None = None,
         run_in: Mapping[str, Sequence[str]] | None = None,
         secure: bool = True,
+        plan: Mapping[str, object] | None = None,
+        by_edge: bool = False,
         **training: object,
     ) -> None:
+        self.plan = plan or {}
+        self.edges: dict[frozenset[str], Proxy] = {}
         self.root = root
         self.names = [f"n{k}" for k in range(n_nodes)]
         self.deadline = deadline
@@ -74,6 +80,8 @@ class Lab:
         self.write_plan(root / "plan.toml")
         for k in range(n_nodes):
             self._write_node(k)
+        if by_edge:
+            self._put_proxies_on_edges()
 
     def address(self, name: str) -> str | None:
         if name not in self.ports:
@@ -89,6 +97,7 @@ class Lab:
         lines = [
             f"round_deadline = {self.deadline}",
             "min_nodes = 2",
+            *(f"{name} = {_toml(value)}" for name, value in self.plan.items()),
             f"secure = {_toml(self.secure and _can_be_masked(settings))}",
             "[graph]",
             f'kind = "{self.kind}"',
@@ -137,6 +146,33 @@ class Lab:
     def add_setting(self, name: str, line: str) -> None:
         with self.node_file(name).open("a") as file:
             file.write(line + "\n")
+
+    def _put_proxies_on_edges(self) -> None:
+        """Let the later one of two neighbours dial the other through a proxy."""
+        topology = build_topology(self.kind, len(self.names))
+        for k, name in enumerate(self.names):
+            peers = {}
+            for j in topology.neighbours(k):
+                if j < k:
+                    proxy = Proxy(self.ports[self.names[j]])
+                    self.edges[frozenset((name, self.names[j]))] = proxy
+                    peers[self.names[j]] = f"127.0.0.1:{proxy.port}"
+            if peers:
+                self.add_setting(name, "[peers]")
+                for peer, address in peers.items():
+                    self.add_setting(name, f'{peer} = "{address}"')
+
+    def divide(self, *some: str) -> None:
+        """Cut all links between some nodes and all others, until `heal`."""
+        for ends, proxy in self.edges.items():
+            if len(ends & set(some)) == 1:
+                proxy.is_blocked = True
+                proxy.cut()
+
+    def heal(self) -> None:
+        """Let all links carry again."""
+        for proxy in self.edges.values():
+            proxy.is_blocked = False
 
     def start(self, *names: str, fresh: bool = False, run: str = "node run") -> None:
         for name in names or self.names:
@@ -210,7 +246,7 @@ class Lab:
             if process.poll() is None:
                 process.kill()
             process.wait()
-        for proxy in self.proxies.values():
+        for proxy in (*self.proxies.values(), *self.edges.values()):
             proxy.close()
 
 
@@ -255,6 +291,7 @@ class Proxy:
     def __init__(self, target: int, rate: float | None = None) -> None:
         self.target = target
         self.rate = rate
+        self.is_blocked = False  # those who call are turned away
         self._server = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._server.getsockname()[1]
         self._pairs: dict[socket.socket, socket.socket] = {}
@@ -305,6 +342,9 @@ class Proxy:
 
     def _accept(self) -> None:
         client, _ = self._server.accept()
+        if self.is_blocked:
+            client.close()
+            return
         try:
             server = socket.create_connection(("127.0.0.1", self.target))
         except OSError:

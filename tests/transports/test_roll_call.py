@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from dssfn.errors import ProtocolError
 from dssfn.topology import build_topology
-from dssfn.transports.roll_call import Call, Entry, Group, RollCall
+from dssfn.transports import Group
+from dssfn.transports.roll_call import Call, Entry, RollCall
 
 
 class World:

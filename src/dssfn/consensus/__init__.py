@@ -15,6 +15,7 @@ from dssfn.consensus.base import (
     seconds,
 )
 from dssfn.consensus.flood import Flood
+from dssfn.consensus.handover import Handover
 from dssfn.consensus.polynomial import (
     Gossip,
     Polynomial,
@@ -31,6 +32,7 @@ __all__ = [
     "Averaging",
     "Flood",
     "Gossip",
+    "Handover",
     "Letters",
     "Polynomial",
     "RoundByRound",

@@ -15,9 +15,10 @@ which follow from the sums.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,7 @@ from dssfn.ensemble.solve import (
     training_cost,
 )
 from dssfn.ensemble.stages import (
+    BEFORE,
     ensemble_of,
     errors_of,
     is_complete,
@@ -73,6 +75,7 @@ def grow_ensemble(
     node: NodeId = 0,
     memory: int | None = None,
     n_threads: int = 1,
+    is_elastic: bool = False,
     start: Progress | None = None,
     on_progress: OnProgress | None = None,
     on_layer: OnLayer | None = None,
@@ -87,11 +90,15 @@ def grow_ensemble(
         progress = Progress((), (), before)
     else:
         basis, progress = Basis.from_stage(start.stages[0]), start
+    # Of nodes that come and go nobody knows how much their samples weigh.
+    bounding = replace(basis, weight=math.inf) if is_elastic else basis
     with ExitStack() as stack:
         growth = _Growth(
             plan=plan,
             basis=basis,
-            arithmetic=(arithmetic := arithmetic_of(plan, basis, n_nodes)),
+            bounding=bounding,
+            is_elastic=is_elastic,
+            arithmetic=(arithmetic := arithmetic_of(plan, bounding, n_nodes)),
             node=node,
             n_nodes=n_nodes,
             tracks=[
@@ -162,12 +169,15 @@ class _Tried:
         The number of the ridge.
     error, correct : float
         Squared error and correct answers on validation samples, of all nodes.
+    before : float
+        The squared error that the layer before has on the same samples.
     """
 
     solved: Solved
     choice: int
     error: float
     correct: float
+    before: float
 
     @property
     def width(self) -> int:
@@ -180,10 +190,12 @@ class _Growth:
 
     Parameters
     ----------
-    plan, node, n_nodes, on_progress, on_layer
+    plan, node, n_nodes, is_elastic, on_progress, on_layer
         As in `grow_ensemble`.
     basis : Basis
         What was agreed on before the first layer.
+    bounding : Basis
+        The same, as far as totals can be held to it.
     arithmetic : Arithmetic
         What the training computes with.
     tracks : list of Track
@@ -194,6 +206,8 @@ class _Growth:
 
     plan: Plan
     basis: Basis
+    bounding: Basis
+    is_elastic: bool
     arithmetic: Arithmetic
     node: NodeId
     n_nodes: int
@@ -208,7 +222,7 @@ class _Growth:
 
     def __post_init__(self) -> None:
         self.rules = rules_of(self.plan, self.basis.weight)
-        self.limits = Limits(self.plan, self.basis, self.arithmetic.summation)
+        self.limits = Limits(self.plan, self.bounding, self.arithmetic.summation)
 
     def run(self) -> Program[None]:
         """Go on from the progress to the end."""
@@ -284,6 +298,8 @@ class _Growth:
             "validation": self._validation(tried)[None],
             "tries": np.array(tries, dtype=float),
         }
+        if self.is_elastic:
+            stage[BEFORE] = np.array([tried.before])
         self._finish(layer, stage | ({"picked": picked} if layer == 1 else {}))
 
     def _solve(
@@ -325,7 +341,7 @@ class _Growth:
             if before.size:
                 self.cost = float(before[0, 0])
             (one,) = solved
-            return [_Tried(one, 0, training_cost(one, self.cost), 0.0)]
+            return [_Tried(one, 0, training_cost(one, self.cost), 0.0, self.cost)]
         mine = [
             track.validation(one.paths)
             for track, one in zip(tracks, solved, strict=True)
@@ -337,9 +353,9 @@ class _Growth:
         for one, sums in zip(solved, totals.reshape(len(solved), -1, 2), strict=True):
             errors = np.maximum(sums[:, 0], EXACT * self.basis.weight)
             choice = choose(errors)
-            tried.append(
-                _Tried(one, choice, float(errors[choice]), float(sums[choice, 1]))
-            )
+            error, correct = float(errors[choice]), float(sums[choice, 1])
+            # The last ridge keeps the layer before.
+            tried.append(_Tried(one, choice, error, correct, float(errors[-1])))
         return tried
 
     def _last_stage(self) -> Program[None]:

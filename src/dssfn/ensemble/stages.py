@@ -29,12 +29,23 @@ from dssfn.progress import Progress, Stage
 MOST_TRIED = 200  # numbers of a message about what was tried in a layer, or more
 
 
+BEFORE = "before"  # the name of the error of the layer before, on the same samples
+
+
 def errors_of(progress: Progress) -> list[float]:
-    """Return the validation error of every layer; for one member, that of training."""
-    return [
-        float(stage["validation"][picked_scale(progress, layer), 0])
-        for layer, stage in enumerate(progress.layers)
-    ]
+    """Return the validation error of every layer; for one member, that of training.
+
+    Where nodes come and go, layers are validated on different samples. Then the errors
+    of two layers are those that both have on the samples of the second.
+    """
+    errors: list[float] = []
+    for layer, stage in enumerate(progress.layers):
+        error = float(stage["validation"][picked_scale(progress, layer), 0])
+        if BEFORE in stage and errors:
+            before = float(stage[BEFORE][0])
+            error = errors[-1] * (error / before if before > 0 else 1.0)
+        errors.append(error)
+    return errors
 
 
 def is_complete(progress: Progress | None) -> bool:

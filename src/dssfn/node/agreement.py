@@ -28,7 +28,7 @@ log = logging.getLogger("dssfn.node")
 
 AGREEMENT = -2  # the layer number of the letters sent here
 # What it is about, in the place of a step; STAGES is followed by one for each stage.
-LAYERS, BITS, SPREAD, MEAN, KEYS, WEIGHTS, STAGES = range(7)
+LAYERS, BITS, SPREAD, MEAN, KEYS, WEIGHTS, STANDING, COURSE, STAGES = range(9)
 COMPARED = 12  # hexadecimal digits of a digest: a whole number that float64 holds
 # Processors of different kinds round differently, and 20 layers carry that on. Layers
 # of another training differ by far more.
@@ -88,19 +88,27 @@ class Assembly:
         )
         return progress.with_flat(mean[self.node])
 
-    def check_stage(self, progress: Progress) -> None:
+    def check_stage(self, progress: Progress, *others: float) -> Array:
         """Refuse a stage, just solved from exact sums, in which nodes differ.
 
         All stages before it count as well.
+
+        Returns
+        -------
+        array
+            Of other numbers that all nodes say with it, the lowest ones.
         """
         number = len(progress.stages) - 1
-        if not self.have_same(model_fingerprint(progress), STAGES + number):
+        mine = float(model_fingerprint(progress))
+        found = self._lowest(np.array([mine, -mine, *others]), STAGES + number)
+        if found[0] != -found[1]:
             raise ProtocolError(
                 f"Nodes have different numbers in layer {number}, though all of them "
                 "have the same sums: some node was told other totals, computes "
                 "otherwise, or says so. Compare the versions and the logs of all nodes "
                 "(`dssfn --version`); what was saved before this layer is good."
             )
+        return found[2:]
 
     def state(self, weight: float, names: Sequence[str]) -> Stated:
         """Return how much the samples of all nodes weigh, as they state it."""

@@ -25,6 +25,7 @@ from dssfn._atomic import write_atomically
 from dssfn._typing import Array
 from dssfn.config import Plan
 from dssfn.errors import PlanError
+from dssfn.node.course import Stint
 from dssfn.progress import Progress
 from dssfn.records import LayerRecord
 from dssfn.training import check_stages
@@ -33,7 +34,7 @@ log = logging.getLogger("dssfn.node")
 
 CHECKPOINT_FILE = "checkpoint.dssfn"
 VERSION = 2
-ERRORS = ("validation", "tries")  # names of arrays of a stage
+ERRORS = ("validation", "tries", "before")  # names of arrays of a stage
 
 
 class _Header(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -43,6 +44,7 @@ class _Header(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     iterations: tuple[int, ...]
     records: tuple[LayerRecord, ...]
     content: str  # digest of the tensors
+    stints: tuple[Stint, ...] = ()  # who found them, if nodes may come and go
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +59,14 @@ class Saved:
         The layers that were saved last, which may be fewer.
     records : tuple of LayerRecord
         The records of the furthest layers.
+    stints : tuple of Stint
+        Who found the latest layers, if nodes may come and go.
     """
 
     furthest: Progress | None = None
     latest: Progress | None = None
     records: tuple[LayerRecord, ...] = ()
+    stints: tuple[Stint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,12 @@ class Checkpoints:
         """The path of a checkpoint with more layers, kept until it is overtaken."""
         return self.path.with_name(f"{self.path.name}.furthest")
 
-    def save(self, progress: Progress, records: tuple[LayerRecord, ...]) -> None:
+    def save(
+        self,
+        progress: Progress,
+        records: tuple[LayerRecord, ...],
+        stints: tuple[Stint, ...] = (),
+    ) -> None:
         """Replace the checkpoint; one that has more layers is kept beside it."""
         tensors = progress.tensors()
         header = _Header(
@@ -95,6 +105,7 @@ class Checkpoints:
             iterations=progress.iterations,
             records=records,
             content=_digest(tensors),
+            stints=stints,
         )
         text = msgspec.json.encode(header)
         content = len(text).to_bytes(8, "little") + text + encode_tensors(tensors)
@@ -119,32 +130,32 @@ class Checkpoints:
         PlanError
             If it belongs to another plan or to other data.
         """
-        aside, aside_records = self._read(self.aside, plan)
-        latest, records = self._read(self.path, plan)
+        aside, of_aside = self._read(self.aside, plan)
+        latest, of_latest = self._read(self.path, plan)
         n_latest = len(latest.stages) if latest else 0
-        if aside and len(aside.stages) > n_latest:
-            return Saved(aside, latest, aside_records)
-        return Saved(latest, latest, records)
+        stints = of_latest.stints if of_latest else ()
+        is_further = aside is not None and len(aside.stages) > n_latest
+        header = of_aside if is_further else of_latest
+        records = header.records if header else ()
+        return Saved(aside if is_further else latest, latest, records, stints)
 
     def forget(self) -> None:
         """Remove all that was saved."""
         self.path.unlink(missing_ok=True)
         self.aside.unlink(missing_ok=True)
 
-    def _read(
-        self, path: Path, plan: Plan
-    ) -> tuple[Progress | None, tuple[LayerRecord, ...]]:
+    def _read(self, path: Path, plan: Plan) -> tuple[Progress | None, _Header | None]:
         try:
             data = path.read_bytes()
         except FileNotFoundError:
-            return None, ()
+            return None, None
         try:
             header, progress = _decode(data, plan)
         except (ValueError, IndexError, SafetensorError, msgspec.MsgspecError) as exc:
             log.warning("%s cannot be used (%s): starting from scratch", path, exc)
-            return None, ()
+            return None, None
         self._check_owner(path, header)
-        return progress, header.records
+        return progress, header
 
     def _check_owner(self, path: Path, header: _Header) -> None:
         for what, value in self.belongs_to.items():

@@ -11,24 +11,29 @@ from dssfn.ensemble import largest_found
 from dssfn.errors import PlanError
 from dssfn.federation import STATISTICS, TRAINING, Federation
 from dssfn.network import random_digest
+from dssfn.node.attended import AttendedFile
 from dssfn.node.mask_keys import flood_size
 from dssfn.node.spec import NodeSpec
 from dssfn.solvers import solver_of
 from dssfn.statistics.asked import Questions
 from dssfn.statistics.totals import largest_sum
 from dssfn.summation import summation_of
-from dssfn.transports import ResilientTransport
+from dssfn.transports import WAIT_WHEN_GONE, ResilientTransport
 from dssfn.transports.grpc import (
     LARGEST_SIZE,
+    Attendance,
     GrpcTransport,
     Keyring,
     Neighbour,
     Rules,
     Terms,
 )
+from dssfn.transports.roll_call import RollCall
 
 WEIGHTS = 2  # numbers of a model's first layer: what samples weigh, and a usual weight
 RIDERS = 16  # numbers that may ride along with a layer's first message: four do
+HANDED_OVER = 4  # times the largest message, at the most
+HEAD = 65_536  # numbers that say who took part, at the most
 _TOO_WIDE = "`width`: {}. Choose a smaller width."
 _TOO_MANY = "`schema`: {}. Ignore some of the columns."
 
@@ -57,7 +62,11 @@ def neighbours_of(
 
 
 def connect(
-    spec: NodeSpec, federation: Federation, terms: Terms, keyring: Keyring
+    spec: NodeSpec,
+    federation: Federation,
+    terms: Terms,
+    keyring: Keyring,
+    attendance: Attendance | None = None,
 ) -> ResilientTransport:
     """Open this node's port and dial its neighbours."""
     return GrpcTransport(
@@ -67,7 +76,35 @@ def connect(
         keyring,
         listen=spec.listen,
         deadline=federation.round_deadline,
+        attendance=attendance,
     )
+
+
+def attendance_of(
+    name: str, federation: Federation, attended: AttendedFile
+) -> Attendance:
+    """Return what knows who takes part, where nodes may go on without some others."""
+    topology = federation.topology()
+    graph = {node: topology.neighbours(node) for node in range(topology.n_nodes)}
+    assert federation.quorum is not None
+    roll = RollCall(
+        federation.index(name),
+        graph,
+        federation.quorum,
+        floor=attended.read().epoch + 1,
+    )
+    return Attendance(
+        roll,
+        federation.names,
+        leave_after_of(federation),
+        write_down=lambda group: attended.write(group.epoch),
+    )
+
+
+def leave_after_of(federation: Federation) -> float:
+    """Return the seconds after which a node that is gone is left out."""
+    usual = WAIT_WHEN_GONE * federation.round_deadline
+    return usual if federation.leave_after is None else federation.leave_after
 
 
 def training_terms(federation: Federation, plan: Plan) -> Terms:
@@ -76,9 +113,20 @@ def training_terms(federation: Federation, plan: Plan) -> Terms:
         federation,
         TRAINING,
         random=random_digest(plan),
-        largest=largest_letter(plan, len(federation.nodes)),
+        largest=_largest_of(federation, plan),
         n_layers=plan.most_layers,
     )
+
+
+def _largest_of(federation: Federation, plan: Plan) -> int:
+    """Return how many numbers a letter may have; one may hand over all that was found.
+
+    That are all layers, and the totals of one that is not solved yet.
+    """
+    largest = largest_letter(plan, len(federation.nodes))
+    if federation.is_elastic:
+        largest = _checked(HANDED_OVER * largest + HEAD, _TOO_WIDE)
+    return largest
 
 
 def statistics_terms(federation: Federation, questions: Questions) -> Terms:

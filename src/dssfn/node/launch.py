@@ -18,7 +18,13 @@ from dssfn.config import Plan, bytes_of
 from dssfn.cores import n_cores
 from dssfn.federation import TRAINING
 from dssfn.modelfile import save_network
-from dssfn.node.connect import connect, training_terms
+from dssfn.node.attended import ATTENDED_FILE, AttendedFile
+from dssfn.node.connect import (
+    attendance_of,
+    connect,
+    leave_after_of,
+    training_terms,
+)
 from dssfn.node.farewell import farewell
 from dssfn.node.few_rows import (
     check_nodes,
@@ -38,7 +44,7 @@ from dssfn.node.preflight import (
     samples_of,
     samples_to_test_on,
 )
-from dssfn.node.runtime import NodeTraining, settled
+from dssfn.node.runtime import Elastic, NodeTraining, settled
 from dssfn.node.session import session
 from dssfn.node.spec import load_node
 from dssfn.provenance import made_by
@@ -100,8 +106,10 @@ def launch(
     checkpoints = checkpoints_of(spec, federation, samples)
     has_begun = checkpoints.path.exists()
     noise = noise_of(out, federation, has_begun=has_begun)
+    attended = AttendedFile(out / ATTENDED_FILE)
     if fresh:
         checkpoints.forget()
+        attended.forget_model()
     checkpoints.check()
     with session(spec, federation, out, few_samples(samples.n_samples)):
         own = OwnSamples(
@@ -112,7 +120,12 @@ def launch(
             memory=bytes_of(spec.memory) if spec.memory else None,
             n_threads=spec.threads or n_cores(),
         )
-        transport = connect(spec, federation, training_terms(federation, plan), keyring)
+        elastic = attendance = None
+        if federation.is_elastic:
+            elastic = Elastic(attended, leave_after_of(federation))
+            attendance = attendance_of(spec.name, federation, attended)
+        terms = training_terms(federation, plan)
+        transport = connect(spec, federation, terms, keyring, attendance)
         if record is not None:
             transport = RecordingTransport(transport, record)
         training = NodeTraining(
@@ -129,6 +142,7 @@ def launch(
             mask_keys=mask_keys_of(federation, TRAINING, keyring),
             noise=noise,
             names=federation.names,
+            elastic=elastic,
             on_layer=lambda record: _tell(record, plan),
         )
         with (

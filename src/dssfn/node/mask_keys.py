@@ -47,7 +47,6 @@ from dssfn.node.verification import (
     day,
 )
 from dssfn.progress import Progress
-from dssfn.transports import ResilientTransport
 
 log = logging.getLogger("dssfn.node")
 
@@ -85,19 +84,22 @@ class MaskKeys:
     def agree(
         self,
         everybody: Assembly,
-        transport: ResilientTransport,
+        epoch: int,
         start: Progress | None = None,
+        members: Sequence[NodeId] | None = None,
     ) -> Masks:
         """Return masks for one attempt, once the keys of all nodes are here.
 
         Parameters
         ----------
         everybody : Assembly
-            All nodes.
-        transport : ResilientTransport
-            Carries letters to the neighbours.
+            All nodes that take part.
+        epoch : int
+            The number of the attempt.
         start : Progress, optional
             What all nodes go on from, which must be the same for all.
+        members : sequence of int, optional
+            The numbers in the plan of those that take part; by default all nodes do.
 
         Raises
         ------
@@ -108,44 +110,57 @@ class MaskKeys:
         """
         identity = self.keyring.current()
         identity.check_usable()
-        names, node, epoch = self.federation.names, everybody.node, transport.epoch
+        every = self.federation.names
+        names = [every[j] for j in members] if members is not None else every
+        node, n_nodes = everybody.node, len(names)
         key = EphemeralKey(node)
         pem = _without_text(identity.certificate_pem)
-        signature = signature_of(identity.key_pem, self._claim(node, epoch, key.public))
+        claim = self._claim(names[node], epoch, key.public)
+        signature = signature_of(identity.key_pem, claim)
         mine = msgspec.msgpack.encode(Announcement(key.public, signature, pem))
         records = run_over(
-            transport,
+            everybody.transport,
             Flood(everybody.topology, united),
-            {node: packed(mine, node, len(names), MOST_BYTES)},
+            {node: packed(mine, node, n_nodes, MOST_BYTES)},
             layer=AGREEMENT,
             step=KEYS,
         )[node]
         found = unpacked(records)
         digest = hashlib.sha256(b"".join(found)).hexdigest()
         publics = [
-            self._verified(j, epoch, record, identity) for j, record in enumerate(found)
+            self._verified(name, epoch, record, identity)
+            for name, record in zip(names, found, strict=True)
         ]
         if len(set(publics)) < len(publics):
             raise ProtocolError("two nodes have announced the same key for their masks")
         if not everybody.have_same_digest(digest):
             raise ProtocolError("nodes have received different keys for their masks")
         about = bytes.fromhex(digest) + _digest_of(start)
-        partners = mask_partners(len(names), self.federation.n_partners)[node]
+        partners = self._partners(n_nodes)[node]
         secrets = {j: key.secret_with(j, publics[j], about) for j in partners}
         log.info("messages are masked with %s", _listed([names[j] for j in partners]))
         return Masks({node: secrets}, on_use=lambda name: log.debug("mask %s", name))
 
-    def _claim(self, node: NodeId, epoch: int, public: bytes) -> bytes:
+    def _partners(self, n_nodes: int) -> tuple[tuple[NodeId, ...], ...]:
+        """Return who shares masks with whom; of fewer nodes than all, more than asked.
+
+        A regular graph of an odd number of nodes has an even degree.
+        """
+        degree = self.federation.n_partners
+        if degree is not None and n_nodes < len(self.federation.nodes):
+            degree = min(degree + n_nodes * degree % 2, n_nodes - 1)
+        return mask_partners(n_nodes, degree)
+
+    def _claim(self, name: str, epoch: int, public: bytes) -> bytes:
         """Return what a node signs: that a key is its own, for one attempt."""
         plan = hashlib.sha256(self.federation.agreed(self.command)).digest()
-        name = self.federation.names[node].encode()
-        return b"dssfn mask key\n" + plan + epoch.to_bytes(8, "big") + public + name
+        attempt = epoch.to_bytes(8, "big")
+        return b"dssfn mask key\n" + plan + attempt + public + name.encode()
 
     def _verified(
-        self, node: NodeId, epoch: int, record: bytes, identity: Identity
+        self, name: str, epoch: int, record: bytes, identity: Identity
     ) -> bytes:
         """Return the public key of a node, which it must have signed itself."""
-        name = self.federation.names[node]
         try:
             said = msgspec.msgpack.decode(record, type=Announcement)
             if len(said.public) != PUBLIC_BYTES:
@@ -155,7 +170,7 @@ class MaskKeys:
             check_name(chain[0], f"of {name}", name)
             check_uses(chain[0], f"of {name}")
             check_signers(chain, f"of {name}", roots, "authorities")
-            claim = self._claim(node, epoch, said.public)
+            claim = self._claim(name, epoch, said.public)
             if not is_signed_by(chain[0], said.signature, claim):
                 raise IdentityError("its signature is not that of its certificate")
             # Only now is it certain that it was this node who used it.

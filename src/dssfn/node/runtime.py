@@ -4,6 +4,9 @@ How this works. The node agrees with the others on the last layer that all of th
 goes on from there, and saves a checkpoint after every layer. When a neighbour was
 restarted, all nodes do the same again. So a training that is disturbed ends with the
 same model, to the last bit, as one that is not.
+
+Where the plan has a quorum, every attempt begins with a roll call (`gather`), and those
+who are there go on with the furthest course of any of them (`dssfn.node.adoption`).
 """
 
 from __future__ import annotations
@@ -16,24 +19,32 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from dssfn._typing import NodeId
+import numpy as np
+
+from dssfn._typing import NodeId, Numbers
 from dssfn.config import Plan
-from dssfn.consensus import Averaging
+from dssfn.consensus import Averaging, Tree
 from dssfn.driver import drive
 from dssfn.ensemble import AgreedScores
-from dssfn.errors import NumericalError, PeerTimeout, Regroup
+from dssfn.errors import NumericalError, PeerTimeout, ProtocolError, Regroup
 from dssfn.federation import TRAINING, Federation
+from dssfn.influence import Stated
+from dssfn.masking import Masks
+from dssfn.node.adoption import adopt
 from dssfn.node.agreement import Assembly
-from dssfn.node.checkpoint import Checkpoints
+from dssfn.node.attended import AttendedFile
+from dssfn.node.checkpoint import Checkpoints, fingerprint
+from dssfn.node.course import Course
 from dssfn.node.mask_keys import MaskKeys
 from dssfn.planning import settle
 from dssfn.privacy import NoiseSource
 from dssfn.progress import Progress
 from dssfn.records import LayerRecord
 from dssfn.shard import Samples
-from dssfn.topology import Topology
+from dssfn.statement import weigh_together
+from dssfn.topology import Topology, from_edges
 from dssfn.training import Model, is_complete, model_of, scores_of, train_node
-from dssfn.transports import WAIT_WHEN_GONE, ResilientTransport
+from dssfn.transports import WAIT_WHEN_GONE, Renumbered, ResilientTransport
 
 log = logging.getLogger("dssfn.node")
 
@@ -64,10 +75,53 @@ def regrouping(transport: ResilientTransport, attempt: Callable[[], Found]) -> F
             transport.join()
 
 
-def all_are_there(transport: ResilientTransport) -> None:
+def all_are_there(transport: ResilientTransport, leave_after: float = 0.0) -> None:
     """Note that all nodes have met: who leaves now is not waited for without end."""
     transport.have_met = True
-    transport.patience = WAIT_WHEN_GONE * transport.deadline
+    transport.patience = WAIT_WHEN_GONE * max(transport.deadline, leave_after)
+
+
+@dataclass(frozen=True, slots=True)
+class Elastic:
+    """How a node goes on without some of the others.
+
+    Parameters
+    ----------
+    attended : AttendedFile
+        Where it writes down how far it has come.
+    leave_after : float
+        Seconds after which a node that is gone is left out.
+    """
+
+    attended: AttendedFile
+    leave_after: float
+
+
+@dataclass(frozen=True, slots=True)
+class Company:
+    """Those who take part in an attempt.
+
+    Parameters
+    ----------
+    everybody : Assembly
+        How this node meets them, under numbers of this attempt.
+    members : tuple of int
+        Their numbers in the plan.
+    averaging : Averaging
+        How they average.
+    epoch : int
+        The number of the attempt.
+    """
+
+    everybody: Assembly
+    members: tuple[NodeId, ...]
+    averaging: Averaging
+    epoch: int
+
+    @property
+    def node(self) -> NodeId:
+        """The number of this node in the attempt."""
+        return self.everybody.node
 
 
 @dataclass(slots=True)
@@ -102,6 +156,8 @@ class NodeTraining:
         The noise of a private training, and what it was spent on.
     names : sequence of str
         The names of all nodes; by default they are numbered.
+    elastic : Elastic, optional
+        How to go on without some of the others; by default all must be there.
     """
 
     node: NodeId
@@ -118,25 +174,23 @@ class NodeTraining:
     mask_keys: MaskKeys | None = None
     noise: NoiseSource | None = None
     names: Sequence[str] = ()
+    elastic: Elastic | None = None
+    course: Course = field(default_factory=Course)  # what was found, and by whom
     progress: Progress | None = None  # the layers that are being worked on
     furthest: Progress | None = None  # the most layers that this node ever had
     records: dict[int, LayerRecord] = field(default_factory=dict)
 
     def run(self) -> Model:
         """Train, from the last checkpoint if there is one."""
-        saved = self.checkpoints.load(self.plan)
-        self.furthest, self.progress = saved.furthest, saved.latest
-        self.records = {record.layer: record for record in saved.records}
-        if self.furthest:
-            log.info("found layers 0 to %d", self.furthest.n_layers - 1)
-        if self.is_complete:
+        self._load()
+        if self._may_end_alone:
             self.transport.patience = WAIT_WHEN_COMPLETE * self.transport.deadline
         else:
             self.transport.patience = self.start_deadline or math.inf
         try:
-            return regrouping(self.transport, self._attempt)
+            return regrouping(self.transport, self._attempt_or_end)
         except PeerTimeout as exc:
-            if not self.is_complete:
+            if not self._may_end_alone:
                 raise
             log.info(
                 "%s is not there; it is not needed, this node's model is complete",
@@ -155,6 +209,14 @@ class NodeTraining:
         """How good the model is on validation samples, once all layers are solved."""
         return scores_of(self.plan, self.furthest) if self.furthest else None
 
+    @property
+    def took_part(self) -> list[tuple[str, ...]]:
+        """The names of those whose sums each stage was solved from, if that differs."""
+        found = self.course.took_part() if self.elastic else []
+        if all(len(members) == self.topology.n_nodes for members in found):
+            return []
+        return [self._named(members) for members in found]
+
     def how_to_go_on(self, node: Path) -> str:
         """Return what is saved, and the command that goes on from there."""
         solved = self.furthest.n_layers if self.furthest else 0
@@ -163,18 +225,97 @@ class NodeTraining:
             f"{solved}{most} layers are saved; to go on from there: {TRAINING} {node}"
         )
 
+    def _load(self) -> None:
+        saved = self.checkpoints.load(self.plan)
+        self.furthest, self.progress = saved.furthest, saved.latest
+        self.records = {record.layer: record for record in saved.records}
+        if self.elastic:  # fewer layers may be the later ones
+            self.furthest = saved.latest
+            self.course = Course(saved.latest, (), saved.stints)
+            if self._may_end_alone:
+                self.transport.finish()
+        if self.furthest:
+            log.info("found layers 0 to %d", self.furthest.n_layers - 1)
+
+    @property
+    def _may_end_alone(self) -> bool:
+        """Whether the model is finished, whatever the others do."""
+        if self.elastic and not self.elastic.attended.read().is_done:
+            return False
+        return self.is_complete
+
+    def _attempt_or_end(self) -> Model:
+        """Train to the end; a model that another member has finished is the same."""
+        try:
+            return self._attempt()
+        except Regroup:
+            if not (self.elastic and self.is_complete and self.transport.is_settled):
+                raise
+            self._settle()
+            assert self.progress is not None
+            return model_of(self.plan, self.progress)
+
     def _attempt(self) -> Model:
         """Train from the last common layer to the end."""
-        all_nodes = Assembly(self.node, self.topology, self.transport)
-        start = all_nodes.common_start(self.furthest, self.progress)
-        self.progress = start
-        all_are_there(self.transport)  # and may need this node to the end
-        masks = stated = None
-        if self.mask_keys is not None:  # also for what is sent after the last layer
-            masks = self.mask_keys.agree(all_nodes, self.transport, start)
-        elif self.plan.is_exact:
-            names = self.names or [f"Node {k}" for k in range(self.topology.n_nodes)]
-            stated = all_nodes.state(self.samples.weight, names)
+        here = self._company()
+        self._start(here)
+        leave_after = self.elastic.leave_after if self.elastic else 0.0
+        all_are_there(self.transport, leave_after)  # and may need this node to the end
+        if not (self.elastic and is_complete(self.plan, self.progress)):
+            self._train(here)
+        self._end(here)
+        assert self.progress is not None
+        return model_of(self.plan, self.progress)
+
+    def _company(self) -> Company:
+        """Return those who take part: all nodes, or those who are there."""
+        group = self.transport.gather() if self.elastic else None
+        if group is None:
+            return Company(
+                Assembly(self.node, self.topology, self.transport),
+                tuple(range(self.topology.n_nodes)),
+                self.averaging,
+                self.transport.epoch,
+            )
+        here = {node: number for number, node in enumerate(group.members)}
+        topology = from_edges(len(here), [(here[i], here[j]) for i, j in group.edges])
+        absent = [k for k in range(self.topology.n_nodes) if k not in here]
+        log.info(
+            "epoch %d: taking part are %s%s",
+            group.epoch,
+            ", ".join(self._named(group.members)),
+            f"; without {', '.join(self._named(absent))}" if absent else "",
+        )
+        return Company(
+            Assembly(
+                here[self.node], topology, Renumbered(self.transport, group.members)
+            ),
+            group.members,
+            Tree(topology),
+            group.epoch,
+        )
+
+    def _named(self, nodes: Sequence[NodeId]) -> tuple[str, ...]:
+        return tuple(self.names[k] if self.names else f"Node {k}" for k in nodes)
+
+    def _start(self, here: Company) -> None:
+        """Find what all go on from."""
+        if self.elastic is None:
+            self.progress = here.everybody.common_start(self.furthest, self.progress)
+            self.course = Course(self.progress)
+            return
+        before = self.course
+        self.course = adopt(here.everybody, before, self.plan)
+        self.progress = self.course.progress
+        if self.course is not before and self.progress is not None:
+            self.furthest = None
+            self._save(self.progress)
+
+    def _train(self, here: Company) -> None:
+        """Solve all layers that are left."""
+        start = self.progress
+        first = start.n_averagings if start else 0
+        masks, stated = self._protection(here, first)
         if is_complete(self.plan, start):
             log.info("all nodes have all layers")
         else:
@@ -182,41 +323,112 @@ class NodeTraining:
         program = train_node(
             self.samples,
             self.plan,
-            n_nodes=self.topology.n_nodes,
-            node=self.node,
+            n_nodes=len(here.members),
+            node=here.node,
             memory=self.memory,
             n_threads=self.n_threads,
             noise=self.noise,
+            is_elastic=self.elastic is not None,
             start=start,
-            on_progress=lambda progress: self._solved(progress, all_nodes),
+            on_progress=lambda progress: self._solved(progress, here),
             on_layer=self._record,
         )
         with closing(program):
             drive(
-                {self.node: program},
-                self.averaging,
-                self.transport,
-                step=start.n_averagings if start else 0,
+                {here.node: program},
+                here.averaging,
+                here.everybody.transport,
+                # Where nodes may come and go, one averaging came before.
+                step=first + (1 if self.elastic else 0),
                 masks=masks,
                 stated=stated,
+                known=self.course.totals,
+                on_total=lambda total: self._heard(total, here),
             )
-        assert self.progress is not None
-        agreed = all_nodes.reconcile(self.progress)
-        if agreed is None:
-            raise NumericalError("Nodes have ended with different models.")
-        if agreed is not self.progress:
-            self._save(agreed)
-        return model_of(self.plan, self.progress)
 
-    def _solved(self, progress: Progress, all_nodes: Assembly) -> None:
+    def _protection(
+        self, here: Company, step: int
+    ) -> tuple[Masks | None, Stated | None]:
+        """Return the masks of an attempt, and what nodes have stated of their samples.
+
+        Where nodes may come and go, those who are there find what they weigh together.
+        """
+        everybody = here.everybody
+        if self.mask_keys is None:
+            if not self.plan.is_exact:
+                return None, None
+            names = self._named(here.members)
+            return None, everybody.state(self.samples.weight, names)
+        # Also for what is sent after the last layer.
+        masks = self.mask_keys.agree(everybody, here.epoch, self.progress, here.members)
+        if self.elastic is None:
+            return masks, None
+        weighing = {here.node: weigh_together(self.samples.weight)}
+        found = drive(
+            weighing, here.averaging, everybody.transport, step=step, masks=masks
+        )
+        return masks, found[here.node]
+
+    def _heard(self, total: Numbers, here: Company) -> None:
+        """Keep a total until its layer is solved, if members may leave before."""
+        if self.elastic:
+            assert total.dtype == np.int64
+            self.course = self.course.heard(total, here.epoch, here.members)
+
+    def _end(self, here: Company) -> None:
+        """Compare the models of all who take part."""
+        assert self.progress is not None
+        if self.elastic is None:
+            agreed = here.everybody.reconcile(self.progress)
+            if agreed is None:
+                raise NumericalError("Nodes have ended with different models.")
+            if agreed is not self.progress:
+                self._save(agreed)
+            return
+        if not here.everybody.have_same(fingerprint(self.progress)):
+            raise NumericalError("Nodes have ended with different models.")
+        self._settle()
+        if self.transport.newcomers:
+            raise Regroup("A node has come that lacks the finished model.")
+
+    def _settle(self) -> None:
+        """Take the model as finished: all members of the group have it."""
+        assert self.elastic is not None
+        epoch = self.elastic.attended.read().epoch
+        self.elastic.attended.write(epoch, is_done=True)
+        self.transport.finish()
+
+    def _solved(self, progress: Progress, here: Company) -> None:
         """Save a layer that was just solved, if all nodes have found the same.
 
         Nodes that compute with real numbers may have rounded differently; they compare
         their models at the end.
         """
-        if self.plan.is_exact:
-            all_nodes.check_stage(progress)
-        self._save(progress)
+        if self.elastic is None:
+            if self.plan.is_exact:
+                here.everybody.check_stage(progress)
+            self._save(progress)
+            return
+        before = self.course.only_solved()
+        self.course = self.course.solved(progress)
+        self._save(progress)  # or a member that leaves now would be missed
+        try:
+            wish = here.everybody.check_stage(
+                progress, -1.0 if self.transport.newcomers else 0.0
+            )
+        except ProtocolError:
+            self._take_back(before)
+            raise
+        if wish[0] < 0 and not is_complete(self.plan, progress):
+            raise Regroup("A node has come, and takes part from the next layer on.")
+
+    def _take_back(self, course: Course) -> None:
+        """Forget a layer in which nodes differ."""
+        self.course, self.furthest, self.progress = course, None, None
+        if course.progress is None:
+            self.checkpoints.forget()
+        else:
+            self._save(course.progress)
 
     def _save(self, progress: Progress) -> None:
         self.progress = progress
@@ -224,7 +436,7 @@ class NodeTraining:
         if self.furthest is None or solved >= len(self.furthest.stages):
             self.furthest = progress
         records = tuple(self.records[k] for k in sorted(self.records) if k < solved)
-        self.checkpoints.save(progress, records)
+        self.checkpoints.save(progress, records, self.course.only_solved().stints)
 
     def _record(self, record: LayerRecord) -> None:
         self.records[record.layer] = record

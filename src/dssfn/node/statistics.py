@@ -87,7 +87,7 @@ class NodeStatistics:
         )
         masks = None
         if self.mask_keys is not None:
-            masks = self.mask_keys.agree(all_nodes, self.transport)
+            masks = self.mask_keys.agree(all_nodes, self.transport.epoch)
         mine = {self.node: program}
         with closing(program):
             found = drive(mine, Tree(topology), self.transport, masks=masks)

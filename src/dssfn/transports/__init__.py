@@ -9,6 +9,7 @@ from dssfn.transports.base import (
     WAIT_WHEN_GONE,
     Account,
     Arc,
+    Group,
     Letters,
     ResilientTransport,
     Tag,
@@ -16,6 +17,7 @@ from dssfn.transports.base import (
 )
 from dssfn.transports.memory import memory_network
 from dssfn.transports.reasons import Reason
+from dssfn.transports.renumbered import Renumbered
 
 __all__ = [
     "DTYPES",
@@ -24,8 +26,10 @@ __all__ = [
     "WAIT_WHEN_GONE",
     "Account",
     "Arc",
+    "Group",
     "Letters",
     "Reason",
+    "Renumbered",
     "ResilientTransport",
     "Tag",
     "Transport",

@@ -7,6 +7,7 @@ and knows no socket.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias
@@ -25,6 +26,35 @@ Letters: TypeAlias = Mapping[Arc, Numbers]
 FLOAT64, INT64 = "<f8", "<i8"  # little-endian
 DTYPES = (FLOAT64, INT64)
 """What the numbers of a letter may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Nodes that take part in one attempt, and the links between them.
+
+    Parameters
+    ----------
+    epoch : int
+        The number of the attempt.
+    members : tuple of int
+        The nodes, ascending.
+    edges : tuple of pairs
+        The links that both ends confirm, as (i, j) with i < j, ascending.
+    """
+
+    epoch: int
+    members: tuple[NodeId, ...]
+    edges: tuple[Arc, ...]
+
+    @property
+    def digest(self) -> int:
+        """A digest of members and links, which fits into 63 bits.
+
+        >>> Group(1, (0, 1), ((0, 1),)).digest == Group(7, (0, 1), ((0, 1),)).digest
+        True
+        """
+        content = repr((self.members, self.edges)).encode()
+        return int.from_bytes(hashlib.sha256(content).digest()[:8], "big") >> 1
 
 
 class Tag(NamedTuple):
@@ -124,6 +154,23 @@ class ResilientTransport(Transport, Protocol):
 
     def join(self) -> None:
         """Go on with all others after `Regroup`."""
+
+    def gather(self) -> Group | None:
+        """Wait for nodes to go on with; None where all nodes must take part.
+
+        Where some may stay away, this comes first, and again after every `Regroup`.
+        """
+
+    @property
+    def newcomers(self) -> bool:
+        """Whether nodes wait to be taken into the group that was gathered."""
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether another member of the last group holds the finished model."""
+
+    def finish(self) -> None:
+        """Say that this node holds the finished model, which others may have of it."""
 
     def accounts(self) -> dict[str, tuple[Account, bool]]:
         """Return the traffic with every neighbour, and whether it is connected."""

@@ -17,7 +17,15 @@ import numpy as np
 
 from dssfn._typing import NodeId, Numbers
 from dssfn.errors import DataError
-from dssfn.transports.base import DTYPES, Account, Arc, Letters, ResilientTransport, Tag
+from dssfn.transports.base import (
+    DTYPES,
+    Account,
+    Arc,
+    Group,
+    Letters,
+    ResilientTransport,
+    Tag,
+)
 from dssfn.transports.reasons import Reason
 
 LETTERS_FILE = "letters.bin"
@@ -123,6 +131,24 @@ class RecordingTransport:
     def join(self) -> None:
         """Go on with all others after `Regroup`."""
         self._carrier.join()
+
+    def gather(self) -> Group | None:
+        """Wait for nodes to go on with; None where all nodes must take part."""
+        return self._carrier.gather()
+
+    @property
+    def newcomers(self) -> bool:
+        """Whether nodes wait to be taken into the group that was gathered."""
+        return self._carrier.newcomers
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether another member of the last group holds the finished model."""
+        return self._carrier.is_settled
+
+    def finish(self) -> None:
+        """Say that this node holds the finished model."""
+        self._carrier.finish()
 
     def accounts(self) -> dict[str, tuple[Account, bool]]:
         """Return the traffic with every neighbour, and whether it is connected."""

@@ -20,13 +20,12 @@ This module knows no network and no clock: it is told what came, and says what f
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from dssfn._typing import NodeId
 from dssfn.errors import ProtocolError
-from dssfn.transports.base import Arc
+from dssfn.transports.base import Arc, Group
 
 MOST_VERSIONS = 2**62  # of an entry, and epochs: far more than there will ever be
 
@@ -73,35 +72,6 @@ class Entry:
     floor: int = 1
     call: Call | None = None
     is_done: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Nodes that take part in one attempt, and the links between them.
-
-    Parameters
-    ----------
-    epoch : int
-        The number of the attempt.
-    members : tuple of int
-        The nodes, ascending.
-    edges : tuple of pairs
-        The links that both ends confirm, as (i, j) with i < j, ascending.
-    """
-
-    epoch: int
-    members: tuple[NodeId, ...]
-    edges: tuple[Arc, ...]
-
-    @property
-    def digest(self) -> int:
-        """A digest of members and links, which fits into 63 bits.
-
-        >>> Group(1, (0, 1), ((0, 1),)).digest == Group(7, (0, 1), ((0, 1),)).digest
-        True
-        """
-        content = repr((self.members, self.edges)).encode()
-        return int.from_bytes(hashlib.sha256(content).digest()[:8], "big") >> 1
 
 
 @dataclass(slots=True)
@@ -246,10 +216,14 @@ class RollCall:
 
     def newcomers(self, group: Group) -> list[NodeId]:
         """Return the nodes that are there and wait to be taken into a group."""
+        entries = (self.entries.get(node) for node in self._component())
         return [
-            node
-            for node in self._component()
-            if node not in group.members and node in self.entries
+            entry.node
+            for entry in entries
+            if entry is not None
+            and entry.node not in group.members
+            and entry.call is not None
+            and entry.call.epoch > group.epoch
         ]
 
     def missing(self) -> list[NodeId]:

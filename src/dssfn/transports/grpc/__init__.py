@@ -12,6 +12,7 @@ except ImportError as exc:  # pragma: no cover
         f"gRPC is not installed ({exc}). Install it with: pip install 'dssfn[grpc]'"
     ) from exc
 
+from dssfn.transports.grpc.attendance import Attendance
 from dssfn.transports.grpc.credentials import Credentials, Keyring
 from dssfn.transports.grpc.reception import Terms
 from dssfn.transports.grpc.switchboard import Neighbour
@@ -20,6 +21,7 @@ from dssfn.transports.grpc.wire import LARGEST_SIZE, Rules
 
 __all__ = [
     "LARGEST_SIZE",
+    "Attendance",
     "Credentials",
     "GrpcTransport",
     "Keyring",

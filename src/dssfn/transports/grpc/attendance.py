@@ -12,10 +12,11 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from dssfn._typing import NodeId
+from dssfn.transports.base import Group
 from dssfn.transports.grpc import exchange_pb2 as pb
 from dssfn.transports.grpc.epochs import Epochs
 from dssfn.transports.grpc.link import Link
-from dssfn.transports.roll_call import Call, Entry, Group, RollCall
+from dssfn.transports.roll_call import Call, Entry, RollCall
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 
 from dssfn.errors import PeerTimeout, ProtocolError, Regroup
+from dssfn.transports.base import Group
 from dssfn.transports.grpc import exchange_pb2 as pb
 from dssfn.transports.grpc.attendance import (
     Attendance,
@@ -28,7 +29,6 @@ from dssfn.transports.grpc.switchboard import (
     Neighbour,
     Switchboard,
 )
-from dssfn.transports.roll_call import Group
 
 log = logging.getLogger("dssfn.node")
 

@@ -1,0 +1,172 @@
+"""How a group finds what it goes on from: the furthest course of its members.
+
+All members state how far they are. Of two courses the one with the later epoch counts,
+and of one epoch the longer one. A member that is not as far is handed the course by its
+neighbours, and checks it: against the digest that all who hold it have stated, against
+the plan, and against what it holds itself.
+
+Why nothing that was finished is lost. What a group has finished is saved by all of its
+members before any of them says so. The next group is a quorum too, so it shares a
+member with that one; this member states the furthest course, and all go on from there.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+import numpy as np
+
+from dssfn._typing import Integers, NodeId
+from dssfn.config import Plan
+from dssfn.consensus import Flood, Handover
+from dssfn.driver import run_over
+from dssfn.errors import ProtocolError
+from dssfn.node.agreement import AGREEMENT, COURSE, STANDING, Assembly
+from dssfn.node.course import Course, digest_of
+
+log = logging.getLogger("dssfn.node")
+
+_WORD = 8  # bytes of an integer
+UNKNOWN = -1.0  # of a member that was not heard of yet
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far a member is.
+
+    Parameters
+    ----------
+    epoch, n_found : int
+        The epoch of its last averaging, and how many there were.
+    n_bytes, digest : int
+        The size of its course as bytes, and a digest of them.
+    """
+
+    epoch: int
+    n_found: int
+    n_bytes: int
+    digest: int
+
+
+def adopt(everybody: Assembly, mine: Course, plan: Plan) -> Course:
+    """Return the course that all members of a group go on from.
+
+    Parameters
+    ----------
+    everybody : Assembly
+        The members of the group.
+    mine : Course
+        What this node has found.
+    plan : Plan
+        What all nodes agreed on.
+
+    Raises
+    ------
+    ProtocolError
+        If members hold what cannot both be true, or hand over something else.
+    """
+    data = mine.encoded()
+    stated = Standing(mine.epoch, mine.n_found, len(data), digest_of(data))
+    standings = _all_standings(everybody, stated)
+    best = max(standings, key=lambda one: (one.epoch, one.n_found))
+    holders = [
+        node
+        for node, one in enumerate(standings)
+        if (one.epoch, one.n_found) == (best.epoch, best.n_found)
+    ]
+    if any(standings[node] != best for node in holders):
+        raise ProtocolError(
+            "Members hold different numbers that were found in one epoch: some node "
+            "was told other totals, computes otherwise, or says so. Compare the "
+            "versions and the logs of all nodes (`dssfn --version`)."
+        )
+    if len(holders) == len(standings):
+        return mine
+    came = _handed_over(everybody, holders, data, best)
+    if everybody.node in holders:
+        return mine
+    course = _checked(came, best, mine, plan)
+    n_layers = course.progress.n_layers if course.progress else 0
+    log.info("received %d solved layers from a neighbour", n_layers)
+    return course
+
+
+def _all_standings(everybody: Assembly, mine: Standing) -> list[Standing]:
+    """Return how far all members are, in the order of their numbers."""
+    rows = np.full((everybody.topology.n_nodes, 4), UNKNOWN)
+    rows[everybody.node] = mine.epoch, mine.n_found, mine.n_bytes, mine.digest
+    found = run_over(
+        everybody.transport,
+        Flood(everybody.topology, np.maximum),
+        {everybody.node: rows},
+        layer=AGREEMENT,
+        step=STANDING,
+    )[everybody.node]
+    if (found < 0).any() or (found != np.floor(found)).any():
+        raise ProtocolError("a member has not stated how far it is")
+    return [Standing(*map(int, row)) for row in found]
+
+
+def _handed_over(
+    everybody: Assembly, holders: list[NodeId], data: bytes, best: Standing
+) -> bytes:
+    """Return the bytes of the best course, once they have come."""
+    words: Integers = np.zeros(-(-best.n_bytes // _WORD), dtype=np.int64)
+    if everybody.node in holders:
+        padded = data.ljust(_WORD * len(words), b"\0")
+        words = np.frombuffer(padded, dtype="<i8").astype(np.int64)
+    came = run_over(
+        everybody.transport,
+        Handover(everybody.topology, holders),
+        {everybody.node: words},
+        layer=AGREEMENT,
+        step=COURSE,
+    )[everybody.node]
+    return came.astype("<i8").tobytes()[: best.n_bytes]
+
+
+def _checked(data: bytes, best: Standing, mine: Course, plan: Plan) -> Course:
+    """Return the course that was handed over, if it is what it should be."""
+    if digest_of(data) != best.digest:
+        raise ProtocolError("a neighbour handed over other numbers than were stated")
+    try:
+        course = Course.decoded(data, plan)
+    except (ValueError, IndexError, KeyError) as exc:
+        raise ProtocolError(
+            f"a neighbour handed over layers that no training has ({exc})"
+        ) from exc
+    if (course.epoch, course.n_found) != (best.epoch, best.n_found):
+        raise ProtocolError("a neighbour handed over another course than was stated")
+    _check_against(mine, course)
+    return course
+
+
+def _check_against(mine: Course, other: Course) -> None:
+    """Refuse a course that differs in a layer which was found in the same stints."""
+    if mine.progress is None or other.progress is None:
+        return
+    shared = 0
+    for a, b in zip(mine.stints, other.stints, strict=False):
+        if a != b:
+            break
+        shared += 1
+    # Of the last stint in common, one of the two may have been longer.
+    ends = [
+        course.stints[shared].first if shared < len(course.stints) else course.n_found
+        for course in (mine, other)
+    ]
+    for layer, (a_stage, b_stage) in enumerate(
+        zip(mine.progress.stages, other.progress.stages, strict=False)
+    ):
+        found = [
+            one.before + sum(one.iterations[: layer + 1])
+            for one in (mine.progress, other.progress)
+        ]
+        if max(found) > min(ends):
+            return
+        if any(a_stage[name].tobytes() != b_stage[name].tobytes() for name in a_stage):
+            raise ProtocolError(
+                f"a neighbour handed over other numbers of layer {layer} than this "
+                "node has found with it"
+            )
