@@ -174,6 +174,7 @@ def start_programs(
     memory: int | None,
     n_threads: int,
     book: Book,
+    is_elastic: bool = False,
 ) -> list[Program[Model]]:
     """Return the programs of a host's nodes, the first of which writes the book.
 
@@ -193,6 +194,8 @@ def start_programs(
         Threads that one node may use.
     book : Book
         Records how the layers end.
+    is_elastic : bool
+        Whether nodes may come and go.
     """
     share = None if memory is None else memory // len(shards)
     return [
@@ -203,6 +206,7 @@ def start_programs(
             node=node,
             memory=share,
             n_threads=n_threads,
+            is_elastic=is_elastic,
             on_progress=None if place else book.keep,
             on_layer=None if place else book.write,
         )

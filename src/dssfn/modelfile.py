@@ -5,13 +5,15 @@ targets of a regression, for a network that found its own size the moments betwe
 layers as well, and in its metadata, under the one key "dssfn", a JSON object: the
 format version, the plan (classes, feature names, sizes, seed), a digest of the content
 and one of the random matrices. These follow from the seed; the digest shows that the
-reader builds the same ones. One key, because safetensors writes several in any order,
+reader builds the same ones. If some nodes did not take part in all layers, it also says
+who did. One key, because safetensors writes several in any order,
 and equal models should be equal files. Loading runs no code.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -64,10 +66,11 @@ class _Version(msgspec.Struct):
     version: int
 
 
-class _Header(_Version, kw_only=True, forbid_unknown_fields=True):
+class _Header(_Version, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     plan: Plan
     random: str  # digest of the random matrices
     content: str  # digest of the plan and the tensors
+    took_part: tuple[tuple[str, ...], ...] = ()  # names of nodes, by layer
 
 
 class Trained(Protocol):
@@ -77,12 +80,27 @@ class Trained(Protocol):
 
 
 def save_network(
-    network: Model | Trained, path: str | Path, *, private: bool = False
+    network: Model | Trained,
+    path: str | Path,
+    *,
+    private: bool = False,
+    took_part: Sequence[Sequence[str]] = (),
 ) -> None:
     """Write a network, or that of a fitted estimator, to a file.
 
-    The file is written whole or not at all. A private file can be read by its owner
-    alone.
+    The file is written whole or not at all.
+
+    Parameters
+    ----------
+    network : Network, Ensemble or estimator
+        What is written.
+    path : str or Path
+        The file.
+    private : bool
+        Whether nobody but its owner can read the file.
+    took_part : sequence of sequences of str
+        The names of the nodes whose samples each layer was learned from; left out if
+        all nodes took part in all layers.
     """
     network = network_of(network)
     tensors = _tensors(network)
@@ -92,6 +110,7 @@ def save_network(
         plan=network.plan,
         random=random_digest(network.plan),
         content=content_digest(network),
+        took_part=tuple(map(tuple, took_part[: network.plan.depth + 1])),
     )
     metadata = {KEY: msgspec.json.encode(header).decode()}
     content = encode_tensors(contiguous, metadata)
@@ -188,6 +207,16 @@ def load_network(path: str | Path) -> Model:
             "builds from its seed. Use the version of dssfn that wrote it."
         )
     return network
+
+
+def who_took_part(path: str | Path) -> tuple[tuple[str, ...], ...]:
+    """Return the nodes that each layer of a model file was learned from, by name.
+
+    Nothing is returned of a model that all nodes took part in from its first layer to
+    its last. The file must be one that `load_network` reads.
+    """
+    with safe_open(Path(path), framework="numpy") as file:
+        return _read_header(Path(path), file.metadata() or {}).took_part
 
 
 def _read_header(path: Path, metadata: dict[str, str]) -> _Header:

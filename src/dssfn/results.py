@@ -64,6 +64,9 @@ class Layer(_Part, frozen=True, kw_only=True):
     unvalidated, unaware : int
         The choices of a network that finds its own size, and what they are based on;
         see `LayerRecord`.
+    took_part : tuple of str
+        The names of the nodes whose samples it was learned from; empty if all nodes
+        took part in all layers.
     """
 
     layer: int
@@ -82,6 +85,22 @@ class Layer(_Part, frozen=True, kw_only=True):
     tried: tuple[Tried, ...] = ()
     unvalidated: Count = 0
     unaware: Count = 0
+    took_part: tuple[str, ...] = ()
+
+
+class Stint(_Part, frozen=True, kw_only=True):
+    """Averagings that the same nodes took part in, one after the other.
+
+    Parameters
+    ----------
+    first : int
+        The number of the first of them, from 0.
+    nodes : tuple of int
+        The numbers of the nodes in the plan.
+    """
+
+    first: Count
+    nodes: tuple[Count, ...]
 
 
 class Sent(_Part, frozen=True, kw_only=True):
@@ -331,6 +350,9 @@ class Result(_Part, frozen=True, kw_only=True):
         The budget of differential privacy, if the plan has one.
     peers : dict, optional
         A node's traffic by neighbour.
+    stints : tuple of Stint
+        Who took part in which averagings, if not all nodes took part in all of them;
+        `dssfn.simulator.simulate` takes them as `took_part`.
     held : tuple of tuples, optional
         Training samples by node and class, (M, Q).
     confusion : tuple of triples, optional
@@ -362,6 +384,7 @@ class Result(_Part, frozen=True, kw_only=True):
     secure: bool | None = None
     privacy: Privacy | None = None
     peers: dict[str, NeighbourTraffic] | None = None
+    stints: tuple[Stint, ...] = ()
     held: tuple[tuple[int, ...], ...] | None
     confusion: tuple[tuple[int, int, int], ...] | None
     seconds: Seconds

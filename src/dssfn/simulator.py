@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from dssfn._typing import NodeId, Numbers
 from dssfn.config import Plan, bytes_of
-from dssfn.consensus import Averaging
+from dssfn.consensus import Attending, Averaging
 from dssfn.errors import DataError
 from dssfn.exact.bounds import MOST_NODE_SAMPLES
 from dssfn.federation import check_secure
@@ -42,6 +42,7 @@ def simulate(
     memory: float | str | None = None,
     apart: bool = False,
     secure: bool = False,
+    took_part: Sequence[tuple[int, Sequence[NodeId]]] = (),
     on_layer: Callable[[LayerRecord, Traffic], None] | None = None,
     on_average: Callable[[Message, Any], None] | None = None,
 ) -> Simulation:
@@ -63,6 +64,10 @@ def simulate(
         same result.
     secure : bool
         Mask the messages of every node, as real networks do. The result is the same.
+    took_part : sequence of (int, nodes)
+        Who takes part, if not all nodes do: the number of an averaging, from 0, and
+        the nodes that take part from there on. All others get what these find. Result
+        files of real networks hold it as `stints`.
     on_layer : callable, optional
         Called with every finished layer and its traffic.
     on_average : callable, optional
@@ -91,12 +96,17 @@ def simulate(
     start = time.perf_counter()
     plan, averaging = settle(plan, topology)
     book, masks = Book(on_layer), None
+    elastic = None
+    if took_part:
+        elastic = Attending(topology, took_part)
+        elastic.check(plan, secure=secure)
+        averaging = elastic
     if secure:
         check_secure(plan)
         masks = masks_in_one_place(mask_partners(topology.n_nodes))
-    hosted = shards if apart or secure else _hosted(shards, plan)
+    hosted = shards if apart or secure or elastic else _hosted(shards, plan)
     stated = None
-    if plan.is_exact and not secure and len(hosted) > 1:
+    if plan.is_exact and not secure and not elastic and len(hosted) > 1:
         names = tuple(f"Node {node}" for node in range(len(hosted)))
         stated = Stated(names, tuple(shard.weight for shard in hosted))
     with Workers(len(hosted)) as workers:
@@ -108,6 +118,7 @@ def simulate(
             memory=budget,
             n_threads=workers.threads_per_node,
             book=book,
+            is_elastic=elastic is not None,
         )
         networks = run_programs(
             programs,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -12,7 +13,7 @@ from dssfn.cli.model import MOST_CLASSES_SHOWN, ModelArgument
 from dssfn.cli.options import Json
 from dssfn.cli.outcome import print_json
 from dssfn.ensemble import Ensemble
-from dssfn.modelfile import load_network
+from dssfn.modelfile import load_network, who_took_part
 from dssfn.report.numbers import plural, size
 from dssfn.report.training.tables import without_meaning
 from dssfn.schema import Schema
@@ -25,9 +26,15 @@ def info(model: ModelArgument, json: Json = False) -> None:
     plan = network.plan
     settings: dict[str, Any] = msgspec.to_builtins(plan)
     learned = n_learned(network)
+    took_part = who_took_part(model)
     n_bytes = model.stat().st_size
     if json:
-        figures = {"widths": _widths(network), "learned_numbers": learned}
+        figures: dict[str, Any] = {
+            "widths": _widths(network),
+            "learned_numbers": learned,
+        }
+        if took_part:
+            figures["took_part"] = took_part
         print_json({**settings, **figures, "file_bytes": n_bytes})
         return
     outputs = ("targets", plan.targets) if plan.targets else ("classes", plan.classes)
@@ -43,6 +50,7 @@ def info(model: ModelArgument, json: Json = False) -> None:
             ("features", _features(plan.n_features, plan.feature_names)),
             ("network", size_in_words(network)),
             ("learned numbers", f"{learned:,}"),
+            *(("took part", line) for line in attendance_in_words(took_part)),
             *(
                 (name, str(value))
                 for name, value in settings.items()
@@ -50,6 +58,21 @@ def info(model: ModelArgument, json: Json = False) -> None:
             ),
         ]
     )
+
+
+def attendance_in_words(took_part: Sequence[Sequence[str]]) -> list[str]:
+    """Return who took part in which layers, a line for every change.
+
+    >>> attendance_in_words([("a", "b"), ("a", "b"), ("a",)])
+    ['layers 0 to 1: a, b', 'layer 2: a']
+    """
+    lines, first = [], 0
+    for last, nodes in enumerate(took_part):
+        if last + 1 == len(took_part) or took_part[last + 1] != nodes:
+            which = f"layer {last}" if first == last else f"layers {first} to {last}"
+            lines.append(f"{which}: {', '.join(nodes)}")
+            first = last + 1
+    return lines
 
 
 def n_learned(network: Model) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+from dssfn.consensus.attending import Attending
 from dssfn.consensus.base import (
     Averaging,
     Letters,
@@ -29,6 +30,7 @@ from dssfn.registry import AVERAGING
 from dssfn.topology import LARGEST_SPECTRUM, Topology
 
 __all__ = [
+    "Attending",
     "Averaging",
     "Flood",
     "Gossip",

@@ -32,7 +32,9 @@ from dssfn.transports.roll_call import RollCall
 
 WEIGHTS = 2  # numbers of a model's first layer: what samples weigh, and a usual weight
 RIDERS = 16  # numbers that may ride along with a layer's first message: four do
-HANDED_OVER = 4  # times the largest message, at the most
+# All layers, and the totals of one that is not solved: each is at most as large as the
+# largest message, in which a layer's sums are all at once.
+HANDED_OVER = 2
 HEAD = 65_536  # numbers that say who took part, at the most
 _TOO_WIDE = "`width`: {}. Choose a smaller width."
 _TOO_MANY = "`schema`: {}. Ignore some of the columns."

@@ -56,6 +56,7 @@ from dssfn.results import (
     OwnScores,
     Result,
     Seconds,
+    Stint,
     write_result,
 )
 from dssfn.scoring import validation_scores
@@ -210,7 +211,8 @@ def _finish(
     out: Path,
     seconds: float,
 ) -> Result:
-    save_network(network, out / MODEL_FILE, private=True)
+    took_part = training.took_part
+    save_network(network, out / MODEL_FILE, private=True, took_part=took_part)
     layers = [training.records[k] for k in sorted(training.records)]
     last = training.records.get(network.plan.depth)
     accounts = training.transport.accounts()
@@ -223,7 +225,14 @@ def _finish(
         test_accuracy=None,
         train_error_db=last.train_error_db if last else None,
         scores=validation_scores(training.scores, names),
-        layers=tuple(layer_of(one, test_accuracy=None) for one in layers),
+        layers=tuple(
+            layer_of(
+                one,
+                test_accuracy=None,
+                took_part=took_part[one.layer] if took_part else (),
+            )
+            for one in layers
+        ),
         secure=training.mask_keys is not None,
         privacy=privacy_of(network.plan, training.noise),
         graph=msgspec.structs.replace(
@@ -233,6 +242,10 @@ def _finish(
             peer: NeighbourTraffic(**asdict(account))
             for peer, (account, _) in accounts.items()
         },
+        stints=tuple(
+            Stint(first=stint.first, nodes=stint.members)
+            for stint in (training.course.stints if took_part else ())
+        ),
         held=None,
         confusion=None,
         seconds=Seconds(total=seconds),
