@@ -52,32 +52,38 @@ def drive(
     ...     drive([program(1.0), program(2.0)], answer, workers)
     [1.5, 1.5]
     """
-    requests = workers.map(_advance, programs, [None] * len(programs))
-    while not isinstance(requests[0], _Finished):
+    requests = workers.map(advance, programs, [None] * len(programs))
+    while not isinstance(requests[0], Finished):
         if isinstance(requests[0], Agreed):
             replies: Sequence[Any] = _run_agreed(requests, workers)
         else:
             replies = answer(requests)
-        requests = workers.map(_advance, programs, replies)
+        requests = workers.map(advance, programs, replies)
     return [finished.result for finished in requests]
 
 
 @dataclass(frozen=True, slots=True)
-class _Finished(Generic[Result]):
-    """The result of a program that has returned."""
+class Finished(Generic[Result]):
+    """The result of a program that has returned.
+
+    Parameters
+    ----------
+    result : object
+        What it returned.
+    """
 
     result: Result
 
 
-def _advance(
+def advance(
     program: Program[Result], reply: Any
-) -> Message | Agreed | _Finished[Result]:
+) -> Message | Agreed | Finished[Result]:
     """Let a program run to its next request; a first reply of None starts it."""
     try:
         with np.errstate(all="ignore"):  # every message is checked to be finite
             return program.send(reply)
     except StopIteration as stop:
-        return _Finished(stop.value)
+        return Finished(stop.value)
 
 
 def _run_agreed(tasks: Sequence[Agreed], workers: Workers) -> list[Any]:

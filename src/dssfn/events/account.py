@@ -1,0 +1,56 @@
+"""What nodes have sent over bad links, and what became of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Posts:
+    """What was sent over all arcs.
+
+    Parameters
+    ----------
+    letters : int
+        Letters, those that were sent again included.
+    resent : int
+        How many of them were sent again.
+    lost : int
+        How many of them never came: a link lost them, or the receiver was away.
+    duplicated : int
+        How many of them came twice.
+    acknowledgements : int
+        What was sent beside letters.
+    n_bytes : int
+        Bytes of both.
+    """
+
+    letters: int = 0
+    resent: int = 0
+    lost: int = 0
+    duplicated: int = 0
+    acknowledgements: int = 0
+    n_bytes: int = 0
+
+
+@dataclass(slots=True)
+class Account:
+    """What was sent, in all and by layer.
+
+    Parameters
+    ----------
+    total : Posts
+        All together.
+    by_layer : dict
+        By the layer that it was about; -1 is what was agreed on before layer 0.
+    """
+
+    total: Posts = field(default_factory=Posts)
+    by_layer: defaultdict[int, Posts] = field(
+        default_factory=lambda: defaultdict(Posts)
+    )
+
+    def both(self, layer: int) -> tuple[Posts, Posts]:
+        """Return the two entries that something about a layer belongs to."""
+        return self.total, self.by_layer[layer]

@@ -1,0 +1,108 @@
+"""How long letters are under way: distributions of delays, in seconds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Protocol
+
+import numpy as np
+
+from dssfn.errors import PlanError
+
+
+class Delay(Protocol):
+    """A distribution of delays."""
+
+    @property
+    def median(self) -> float:
+        """The delay that half of all letters exceed, in seconds."""
+
+    def draw(self, rng: np.random.Generator) -> float:
+        """Return the delay of one letter, in seconds."""
+
+
+class _Checked:
+    """Refuses numbers that are negative or not finite."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        for one in fields(self):  # type: ignore[arg-type]  # of a dataclass
+            value = getattr(self, one.name)
+            if not (math.isfinite(value) and value >= 0):
+                raise PlanError(
+                    f"`{one.name}` of a delay must be finite and not negative, got "
+                    f"{value!r}."
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class Constant(_Checked):
+    """The same delay for every letter, in seconds."""
+
+    seconds: float = 0.0
+
+    @property
+    def median(self) -> float:
+        """The delay itself."""
+        return self.seconds
+
+    def draw(self, rng: np.random.Generator) -> float:
+        """Return the delay."""
+        return self.seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Uniform(_Checked):
+    """Delays that are equally likely between two bounds, in seconds."""
+
+    low: float
+    high: float
+
+    @property
+    def median(self) -> float:
+        """The middle of both bounds."""
+        return (self.low + self.high) / 2
+
+    def draw(self, rng: np.random.Generator) -> float:
+        """Return the delay of one letter."""
+        return self.low + (self.high - self.low) * rng.random()
+
+
+@dataclass(frozen=True, slots=True)
+class Exponential(_Checked):
+    """Delays that are exponential, with a mean in seconds."""
+
+    mean: float
+
+    @property
+    def median(self) -> float:
+        """The mean times log 2."""
+        return self.mean * math.log(2)
+
+    def draw(self, rng: np.random.Generator) -> float:
+        """Return the delay of one letter."""
+        return self.mean * rng.standard_exponential()
+
+
+@dataclass(frozen=True, slots=True)
+class Lognormal(_Checked):
+    """Delays whose logarithm is normal: most are near the median, some much longer.
+
+    Parameters
+    ----------
+    median : float
+        In seconds.
+    sigma : float
+        The standard deviation of the natural logarithm. With 0.5, which is usual of
+        wide-area networks, one letter in a hundred takes more than 3.2 times the
+        median.
+    """
+
+    median: float
+    sigma: float = 0.5
+
+    def draw(self, rng: np.random.Generator) -> float:
+        """Return the delay of one letter."""
+        return self.median * math.exp(self.sigma * rng.standard_normal())
