@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,26 +22,25 @@ class Delay(Protocol):
         """Return the delay of one letter, in seconds."""
 
 
-class _Checked:
-    """Refuses numbers that are negative or not finite."""
-
-    __slots__ = ()
-
-    def __post_init__(self) -> None:
-        for one in fields(self):  # type: ignore[arg-type]  # of a dataclass
-            value = getattr(self, one.name)
-            if not (math.isfinite(value) and value >= 0):
-                raise PlanError(
-                    f"`{one.name}` of a delay must be finite and not negative, got "
-                    f"{value!r}."
-                )
+def _check(delay: Any) -> None:
+    """Refuse numbers that are negative or not finite."""
+    for one in fields(delay):
+        value = getattr(delay, one.name)
+        if not (math.isfinite(value) and value >= 0):
+            raise PlanError(
+                f"`{one.name}` of a delay must be finite and not negative, got "
+                f"{value!r}."
+            )
 
 
 @dataclass(frozen=True, slots=True)
-class Constant(_Checked):
+class Constant:
     """The same delay for every letter, in seconds."""
 
     seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check(self)
 
     @property
     def median(self) -> float:
@@ -54,11 +53,19 @@ class Constant(_Checked):
 
 
 @dataclass(frozen=True, slots=True)
-class Uniform(_Checked):
+class Uniform:
     """Delays that are equally likely between two bounds, in seconds."""
 
     low: float
     high: float
+
+    def __post_init__(self) -> None:
+        _check(self)
+        if self.high < self.low:
+            raise PlanError(
+                f"`high` of a delay must not be below `low` = {self.low:g}, got "
+                f"{self.high:g}."
+            )
 
     @property
     def median(self) -> float:
@@ -71,10 +78,13 @@ class Uniform(_Checked):
 
 
 @dataclass(frozen=True, slots=True)
-class Exponential(_Checked):
+class Exponential:
     """Delays that are exponential, with a mean in seconds."""
 
     mean: float
+
+    def __post_init__(self) -> None:
+        _check(self)
 
     @property
     def median(self) -> float:
@@ -87,7 +97,7 @@ class Exponential(_Checked):
 
 
 @dataclass(frozen=True, slots=True)
-class Lognormal(_Checked):
+class Lognormal:
     """Delays whose logarithm is normal: most are near the median, some much longer.
 
     Parameters
@@ -102,6 +112,9 @@ class Lognormal(_Checked):
 
     median: float
     sigma: float = 0.5
+
+    def __post_init__(self) -> None:
+        _check(self)
 
     def draw(self, rng: np.random.Generator) -> float:
         """Return the delay of one letter."""

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from typing import Any
 
 from dssfn._typing import NodeId
 from dssfn.events.account import Account
+from dssfn.events.conditions import Conditions
 from dssfn.events.host import Host, Outgoing
-from dssfn.events.links import Channel, Links
+from dssfn.events.links import Channel
 from dssfn.events.nodes import USUAL, NodeModel, computing_seconds
 from dssfn.events.silence import gave_up
 from dssfn.parties import Post
@@ -33,14 +34,8 @@ class Engine:
         All nodes, by their numbers.
     n_samples : sequence of int
         How many samples each of them has.
-    links : LinkModel or callable
-        What links do to letters.
-    nodes : mapping
-        How fast nodes are and when they are there; others are as usual.
-    seed : int
-        Decides what links do.
-    seconds_per_number : float
-        How fast nodes compute, as in `computing_seconds`.
+    conditions : Conditions
+        What links and nodes are like.
     trace : Trace
         Keeps what happens.
     """
@@ -49,18 +44,13 @@ class Engine:
         self,
         hosts: Sequence[Host],
         n_samples: Sequence[int],
-        *,
-        links: Links,
-        nodes: Mapping[NodeId, NodeModel],
-        seed: int,
-        seconds_per_number: float,
+        conditions: Conditions,
         trace: Trace,
     ) -> None:
         self.now, self.account = 0.0, Account()
         self._hosts, self._n_samples = hosts, n_samples
-        self._models = [nodes.get(host.node, USUAL) for host in hosts]
-        self._links, self._seed, self._trace = links, seed, trace
-        self._seconds_per_number = seconds_per_number
+        self._models = [conditions.nodes.get(host.node, USUAL) for host in hosts]
+        self._conditions, self._trace = conditions, trace
         self._channels: dict[tuple[NodeId, NodeId], Channel] = {}
         self._heap: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
         self._layers = {-1: -1}  # by step
@@ -68,12 +58,13 @@ class Engine:
         self._alarms = [math.inf] * len(hosts)  # the next time that a node is woken
         self._n_running = len(hosts)
 
-    def run(self, deadline: float) -> None:
+    def run(self) -> None:
         """Run until all programs have returned.
 
         If they have not by the deadline, all nodes give up, with a `PeerTimeout` that
         names those that are missing.
         """
+        deadline = self._conditions.deadline
         for node, model in enumerate(self._models):
             self._foresee_absences(node, model)
             self._at(model.next_present(0.0), self._start, node)
@@ -115,7 +106,9 @@ class Engine:
         self._layers[host.step + 1] = host.request.layer  # the same for all nodes
         self._note("computing", node, host.step + 1)
         seconds = computing_seconds(
-            host.request.size, self._n_samples[node], self._seconds_per_number
+            host.request.size,
+            self._n_samples[node],
+            self._conditions.seconds_per_number,
         )
         self._at(self._models[node].finish(self.now, seconds), self._begin, node)
 
@@ -168,7 +161,9 @@ class Engine:
         step, post = one
         arc = sender, post.receiver
         if arc not in self._channels:
-            self._channels[arc] = Channel.of(self._links, self._seed, *arc)
+            self._channels[arc] = Channel.of(
+                self._conditions.links, self._conditions.seed, *arc
+            )
         arrivals = self._channels[arc].carry(self.now, post.n_bytes)
         for posts in self.account.both(self._layers[step]):
             posts.n_bytes += post.n_bytes

@@ -12,13 +12,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TypeVar
 
 from dssfn._typing import NodeId
 from dssfn.config import Plan, bytes_of
 from dssfn.consensus import Averaging
 from dssfn.consensus.resending import Resending
-from dssfn.errors import DataError, PlanError
-from dssfn.events.account import Account, Posts
+from dssfn.errors import DataError
+from dssfn.events.account import Posts
+from dssfn.events.conditions import DAY, Conditions
 from dssfn.events.engine import Engine
 from dssfn.events.host import Host
 from dssfn.events.links import PERFECT, Links
@@ -29,14 +31,14 @@ from dssfn.influence import Stated
 from dssfn.lockstep import Workers
 from dssfn.parties import PartyScheme
 from dssfn.planning import settle
-from dssfn.programs import Message
+from dssfn.programs import Message, Program
 from dssfn.records import LayerRecord
 from dssfn.registry import PARTIES
 from dssfn.shard import Samples
 from dssfn.topology import Topology
 from dssfn.trace import Trace
 
-DAY = 86_400.0  # seconds
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,13 @@ def simulate_events(
     >>> bool((result.training.networks[3].output == best.output).all())
     True
     """
-    _check(shards, topology, nodes, deadline)
+    conditions = Conditions(links, nodes, seed, deadline, seconds_per_number)
+    conditions.check(topology.n_nodes)
+    if len(shards) != topology.n_nodes:
+        raise DataError(
+            f"`shards` must hold one shard for each of the {topology.n_nodes} nodes, "
+            f"got {len(shards)}."
+        )
     start = time.perf_counter()
     plan, averaging = settle(plan, topology)
     parties = _parties(scheme, plan, topology, averaging)
@@ -162,39 +170,74 @@ def simulate_events(
             n_threads=workers.threads_per_node,
             book=book,
         )
-        shared, stated = Shared(len(shards)), _stated(plan, shards)
-        hosts = [
-            Host(node, program, parties.seat(node), shared, stated)
-            for node, program in enumerate(programs)
-        ]
-        hosts[0].on_message = on_message
-        engine = Engine(
-            hosts,
-            [shard.n_samples for shard in shards],
-            links=links,
-            nodes=nodes,
-            seed=seed,
-            seconds_per_number=seconds_per_number,
+        networks, engine = run_programs(
+            programs,
+            parties,
+            conditions,
+            n_samples=[shard.n_samples for shard in shards],
             trace=trace,
+            stated=_stated(plan, shards),
+            on_message=on_message,
         )
-        try:
-            engine.run(deadline)
-        finally:
-            for program in programs:
-                program.close()
-    training = book.closed(
-        (host.model for host in hosts), averaging, time.perf_counter() - start
-    )
-    account: Account = engine.account
     return EventSimulation(
-        training=training,
+        training=book.closed(networks, averaging, time.perf_counter() - start),
         scheme=parties.name,
         seconds=engine.now,
-        posts=account.total,
-        posts_by_layer=dict(account.by_layer),
+        posts=engine.account.total,
+        posts_by_layer=dict(engine.account.by_layer),
         lockstep_letters=n_letters,
         trace=trace,
     )
+
+
+def run_programs(
+    programs: Sequence[Program[Result]],
+    scheme: PartyScheme,
+    conditions: Conditions,
+    *,
+    n_samples: Sequence[int] | None = None,
+    trace: Trace | None = None,
+    stated: Stated | None = None,
+    on_message: Callable[[Message], None] | None = None,
+) -> tuple[list[Result], Engine]:
+    """Run one program per node in simulated time.
+
+    Parameters
+    ----------
+    programs : sequence of Program
+        One for each node of the graph.
+    scheme : PartyScheme
+        How averages are found.
+    conditions : Conditions
+        What links and nodes are like.
+    n_samples : sequence of int, optional
+        How many samples each node has, which decides how long it computes; by default
+        none.
+    trace : Trace, optional
+        Keeps what happens.
+    stated : Stated, optional
+        How much the samples of every node weigh, by which totals are judged.
+    on_message : callable, optional
+        Called with node 0's messages before they are averaged.
+
+    Returns the results of all programs, and the engine, which knows time and letters.
+    """
+    shared = Shared(len(programs))
+    hosts = [
+        Host(node, program, scheme.seat(node), shared, stated)
+        for node, program in enumerate(programs)
+    ]
+    hosts[0].on_message = on_message
+    n_samples = n_samples or [0] * len(programs)
+    if trace is None:
+        trace = Trace(keeps_posts=False)
+    engine = Engine(hosts, n_samples, conditions, trace)
+    try:
+        engine.run()
+    finally:
+        for program in programs:
+            program.close()
+    return [host.model for host in hosts], engine
 
 
 def _parties(
@@ -217,27 +260,3 @@ def _stated(plan: Plan, shards: Sequence[Samples]) -> Stated | None:
         return None
     names = tuple(f"Node {node}" for node in range(len(shards)))
     return Stated(names, tuple(shard.weight for shard in shards))
-
-
-def _check(
-    shards: Sequence[Samples],
-    topology: Topology,
-    nodes: Mapping[NodeId, NodeModel],
-    deadline: float,
-) -> None:
-    if len(shards) != topology.n_nodes:
-        raise DataError(
-            f"`shards` must hold one shard for each of the {topology.n_nodes} nodes, "
-            f"got {len(shards)}."
-        )
-    for node in nodes:
-        if not 0 <= node < topology.n_nodes:
-            raise PlanError(
-                f"`nodes` must be of 0..{topology.n_nodes - 1}, as the graph has "
-                f"{topology.n_nodes} of them, got {node}."
-            )
-    if not 0 < deadline < float("inf"):
-        raise PlanError(
-            "`deadline` must be a positive number of seconds of simulated time, got "
-            f"{deadline!r}."
-        )
