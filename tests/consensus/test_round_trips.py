@@ -43,8 +43,10 @@ def test_few_round_trips_exceed_the_timeout_even_if_some_are_long():
 def test_the_timeout_doubles_every_time_up_to_a_bound():
     times = learned([1.0])
     waits = [times.timeout(SHORT, n_before) for n_before in range(40)]
-    assert waits[:4] == [3.0, 6.0, 12.0, 24.0]
-    assert waits[-1] == LONGEST_TIMEOUT
+    assert waits[:5] == [3.0, 6.0, 12.0, 24.0, 48.0]
+    assert set(waits[5:]) == {48.0}
+    assert learned([10.0]).timeout(SHORT, 9) == LONGEST_TIMEOUT
+    assert learned([100.0]).timeout(SHORT, 9) == 300.0  # no less than it takes
 
 
 def test_nothing_is_known_of_a_new_neighbour():

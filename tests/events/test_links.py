@@ -141,9 +141,9 @@ def test_every_arc_has_its_own_luck_which_the_seed_decides():
         (lambda: Bursts(0.3, 0.5), "`burst` must be at least 1 letters"),
         (lambda: LinkModel(duplicate=-1), "`duplicate` must lie in"),
         (lambda: LinkModel(bandwidth=0), "`bandwidth` must be a positive"),
-        (lambda: Exponential(-1.0), "`mean` of a delay must be finite"),
-        (lambda: Lognormal(1.0, math.nan), "`sigma` of a delay must be finite"),
-        (lambda: Uniform(2.0, 1.0), "`high` of a delay must not be below"),
+        (lambda: Exponential(-1.0), "`delay`: its mean must be finite"),
+        (lambda: Lognormal(1.0, math.nan), "`delay`: its sigma must be finite"),
+        (lambda: Uniform(2.0, 1.0), "`delay` must not end below where it begins"),
     ],
 )
 def test_what_no_link_can_be_is_refused(make, message):

@@ -11,7 +11,8 @@ import math
 from dataclasses import dataclass, field
 
 FIRST_TIMEOUT = 1.0  # seconds; RFC 6298, for a neighbour of whom nothing is known
-LONGEST_TIMEOUT = 60.0  # seconds; RFC 6298, the least that the bound may be
+MOST_DOUBLINGS = 4  # a letter that was lost several times waits 16 times as long
+LONGEST_TIMEOUT = 60.0  # seconds that doubling leads to, at most; RFC 6298
 ASSUMED_BANDWIDTH = 10e6  # bits per second, for lengths of which nothing is known
 GRANULARITY = 0.001  # seconds that a timeout exceeds the mean by, at least
 SMOOTHING, DEVIATION_SMOOTHING, DEVIATIONS = 1 / 8, 1 / 4, 4  # RFC 6298
@@ -76,9 +77,9 @@ class RoundTrips:
     def timeout(self, n_bytes: int, n_before: int = 0) -> float:
         """Return how long to wait for the acknowledgement of a letter.
 
-        It doubles with every time that the letter was sent before. For a length that
-        is new, the time of the nearest one is taken, and `ASSUMED_BANDWIDTH` for what
-        is longer.
+        It doubles with every time that the letter was sent before, up to a bound: links
+        that lose much are no reason to wait for ever. For a length that is new, the
+        time of the nearest one is taken, and `ASSUMED_BANDWIDTH` for what is longer.
         """
         order = n_bytes.bit_length()
         timeout = FIRST_TIMEOUT
@@ -88,4 +89,5 @@ class RoundTrips:
             timeout = self.estimates[nearest].timeout
         if order not in self.estimates:
             timeout += 8 * n_bytes / ASSUMED_BANDWIDTH
-        return min(math.ldexp(timeout, min(n_before, 30)), LONGEST_TIMEOUT)
+        longer = math.ldexp(timeout, min(n_before, MOST_DOUBLINGS))
+        return max(timeout, min(longer, LONGEST_TIMEOUT))

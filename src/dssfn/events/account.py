@@ -22,7 +22,7 @@ class Posts:
         How many of them came twice.
     acknowledgements : int
         What was sent beside letters.
-    n_bytes : int
+    bytes_total : int
         Bytes of both.
     """
 
@@ -31,7 +31,7 @@ class Posts:
     lost: int = 0
     duplicated: int = 0
     acknowledgements: int = 0
-    n_bytes: int = 0
+    bytes_total: int = 0
 
 
 @dataclass(slots=True)

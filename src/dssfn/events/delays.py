@@ -28,7 +28,7 @@ def _check(delay: Any) -> None:
         value = getattr(delay, one.name)
         if not (math.isfinite(value) and value >= 0):
             raise PlanError(
-                f"`{one.name}` of a delay must be finite and not negative, got "
+                f"`delay`: its {one.name} must be finite and not negative, got "
                 f"{value!r}."
             )
 
@@ -63,8 +63,8 @@ class Uniform:
         _check(self)
         if self.high < self.low:
             raise PlanError(
-                f"`high` of a delay must not be below `low` = {self.low:g}, got "
-                f"{self.high:g}."
+                f"`delay` must not end below where it begins, {self.low:g} s, got "
+                f"{self.high:g} s."
             )
 
     @property

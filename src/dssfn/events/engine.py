@@ -73,8 +73,8 @@ class Engine:
             action(*arguments)
         if self._n_running:
             self.now = deadline
-            for host in self._hosts:
-                if not host.is_finished:
+            for host, model in zip(self._hosts, self._models, strict=True):
+                if not host.is_finished and model.gone > deadline:
                     self._note("gave-up", host.node)
             raise gave_up(self._hosts, self._models, deadline)
 
@@ -166,7 +166,7 @@ class Engine:
             )
         arrivals = self._channels[arc].carry(self.now, post.n_bytes)
         for posts in self.account.both(self._layers[step]):
-            posts.n_bytes += post.n_bytes
+            posts.bytes_total += post.n_bytes
             posts.letters += post.is_letter
             posts.resent += post.is_resent
             posts.acknowledgements += not post.is_letter

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from dssfn._typing import NodeId
-from dssfn.config import Plan, bytes_of
+from dssfn.config import AUTO, Plan, bytes_of
 from dssfn.consensus import Averaging
 from dssfn.consensus.resending import Resending
 from dssfn.errors import DataError
@@ -110,7 +110,8 @@ def simulate_events(
         How fast nodes are and when they are there; those left out are as usual.
     scheme : str or PartyScheme, optional
         How averages are found: a name in `dssfn.registry.PARTIES`, or a scheme. By
-        default the plan's, whose letters are sent again until they are acknowledged.
+        default ("auto") the plan's, whose letters are sent again until they are
+        acknowledged.
     seed : int
         Decides what is lost and delayed; the plan has its own.
     deadline : float
@@ -247,7 +248,7 @@ def _parties(
     averaging: Averaging,
 ) -> PartyScheme:
     """Return the scheme that serves: that of the plan, a named one, or a given one."""
-    if scheme is None:
+    if scheme is None or scheme == AUTO:
         return Resending(averaging)
     if isinstance(scheme, str):
         named: PartyScheme = PARTIES[scheme](topology, plan.tol)
