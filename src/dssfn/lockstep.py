@@ -19,6 +19,8 @@ from threadpoolctl import threadpool_limits
 
 from dssfn._typing import Numbers
 from dssfn.cores import n_cores as usable_cores
+from dssfn.errors import PlanError
+from dssfn.parties import Joint
 from dssfn.programs import Agreed, Message, Program
 
 Result = TypeVar("Result")
@@ -56,6 +58,12 @@ def drive(
     while not isinstance(requests[0], Finished):
         if isinstance(requests[0], Agreed):
             replies: Sequence[Any] = _run_agreed(requests, workers)
+        elif isinstance(requests[0], Joint):
+            raise PlanError(
+                "`solver` must find its layers by averages where nodes walk in step; "
+                "this one sends letters of its own, which takes simulated time: "
+                "`dssfn.events.simulate_events`."
+            )
         else:
             replies = answer(requests)
         requests = workers.map(advance, programs, replies)
@@ -77,7 +85,7 @@ class Finished(Generic[Result]):
 
 def advance(
     program: Program[Result], reply: Any
-) -> Message | Agreed | Finished[Result]:
+) -> Message | Agreed | Joint | Finished[Result]:
     """Let a program run to its next request; a first reply of None starts it."""
     try:
         with np.errstate(all="ignore"):  # every message is checked to be finite

@@ -10,7 +10,7 @@ whoever runs it, a simulator or a test, has the clock and the links.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 from dssfn._typing import NodeId
@@ -84,7 +84,8 @@ class Seat(Protocol):
     def answer(self, now: float, sender: NodeId, content: Any) -> Sequence[Post]:
         """Return the reply to content for a party that is not there.
 
-        Either it has not begun, and will hear the content when it does, or it rests.
+        Either it has not begun, and will hear the content when it does; only letters
+        that it then answers with are sent, since the rest was said here. Or it rests.
         """
 
 
@@ -120,3 +121,7 @@ class Joint:
     make: Callable[[NodeId, int], Party]
     layer: int
     size: int = 0
+
+    def about(self, layer: int) -> Joint:
+        """Return the same request about a layer."""
+        return replace(self, layer=layer)

@@ -122,7 +122,7 @@ class Posted(_Part, frozen=True, kw_only=True):
     Parameters
     ----------
     letters, resent, lost, duplicated : int
-        Letters, and how many of them were sent again, never came, and came twice.
+        Letters, and how many of them were sent again, were lost, and came twice.
     acknowledgements : int
         What was sent beside letters.
     bytes_total : int

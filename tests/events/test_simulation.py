@@ -23,10 +23,12 @@ from dssfn.events import (
     run_programs,
     simulate_events,
 )
+from dssfn.lockstep import Workers
 from dssfn.modelfile import content_digest
 from dssfn.parties import Joint, Post
-from dssfn.programs import Agreed, Message
+from dssfn.programs import Agreed, Message, run_about
 from dssfn.runs import DataOptions, divided, make_plan, train
+from dssfn.simulator import run_programs as run_in_step
 from dssfn.simulator import simulate
 from dssfn.topology import build_topology
 from tests.consensus.test_consensus import graphs
@@ -226,6 +228,31 @@ def test_a_program_may_ask_for_a_party_of_its_own():
     results, engine = run_programs(programs, Resending(Tree(RING)), Conditions(BAD))
     assert results == [(25, (3, 1), 5)] * 5
     assert engine.account.by_layer[0].letters > 0
+
+
+def test_a_program_about_a_layer_says_so_of_its_own_parties_and_lockstep_refuses_them():
+    def solution():
+        yield Message.of(np.array([1]))
+        found = yield Joint(lambda node, step: Flooding(node, node), layer=-1)
+        return found
+
+    programs = [run_about(2, solution()) for _ in range(5)]
+    results, engine = run_programs(programs, Resending(Tree(RING)), Conditions(BAD))
+    assert [found for found, _, _ in results] == [0] * 5
+    assert set(engine.account.by_layer) == {2}
+    averaging = Tree(RING)
+    with Workers(5) as workers, pytest.raises(PlanError, match="takes simulated time"):
+        run_in_step([run_about(2, solution()) for _ in range(5)], averaging, workers)
+
+
+def test_nobody_sends_again_because_a_neighbour_is_slow():
+    shards = shards_of(RING)
+    nodes = {2: NodeModel(slowness=1e6)}
+    links = LinkModel(delay=Lognormal(0.02, 0.1))
+    result = simulate_events(shards, plan_for(shards), RING, links=links, nodes=nodes)
+    assert result.seconds > 20  # many timeouts
+    assert result.posts.resent == 0
+    assert result.posts.acknowledgements <= result.posts.letters
 
 
 def test_a_member_that_is_gone_is_named_when_all_others_have_waited_in_vain():

@@ -17,7 +17,7 @@ class Posts:
     resent : int
         How many of them were sent again.
     lost : int
-        How many of them never came: a link lost them, or the receiver was away.
+        How many were lost: by a link, or because the receiver was away.
     duplicated : int
         How many of them came twice.
     acknowledgements : int

@@ -8,7 +8,7 @@ here. They may be behind: a party whose result is known stays until nobody needs
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -19,6 +19,11 @@ from dssfn.influence import Stated, check_total
 from dssfn.lockstep import Finished, advance
 from dssfn.parties import Joint, Party, Post, Seat
 from dssfn.programs import Agreed, Message, Program
+
+# From one neighbour for one party that has not begun. Before that party has answered, a
+# neighbour has nothing new to say; it says the same again, or something that replaces
+# what it said before.
+MOST_EARLY = 8
 
 
 class Outgoing(NamedTuple):
@@ -61,9 +66,7 @@ class Host:
     unanswered: dict[NodeId, float] = field(default_factory=dict)  # since when, by whom
     _found: Any = None  # the result that the program waits for
     _parties: dict[int, Party] = field(default_factory=dict)
-    _early: defaultdict[int, list[tuple[NodeId, Any]]] = field(
-        default_factory=lambda: defaultdict(list)
-    )
+    _early: dict[int, dict[NodeId, deque[Any]]] = field(default_factory=dict)
 
     @property
     def is_finished(self) -> bool:
@@ -107,8 +110,12 @@ class Host:
         self.step, self.is_waiting = self.step + 1, True
         party = self._parties[self.step] = self._party()
         posts = self._from(now, self.step, party.begin(now))
-        for sender, content in self._early.pop(self.step, ()):
-            posts += self._from(now, self.step, party.hear(now, sender, content))
+        for sender, contents in self._early.pop(self.step, {}).items():
+            for content in contents:
+                heard = party.hear(now, sender, content)
+                # The seat has answered already, as far as no letter was needed.
+                letters = (post for post in heard if post.is_letter)
+                posts += self._from(now, self.step, letters)
         self._look_at(self.step)
         return posts
 
@@ -129,7 +136,8 @@ class Host:
             self._look_at(step)
         else:
             if step > self.step:
-                self._early[step].append((sender, content))
+                senders = self._early.setdefault(step, {})
+                senders.setdefault(sender, deque(maxlen=MOST_EARLY)).append(content)
             posts = self.seat.answer(now, sender, content)
         return self._from(now, step, posts)
 
