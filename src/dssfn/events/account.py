@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+from dssfn.parties import Post
+
 
 @dataclass(slots=True)
 class Posts:
@@ -51,6 +53,16 @@ class Account:
         default_factory=lambda: defaultdict(Posts)
     )
 
-    def both(self, layer: int) -> tuple[Posts, Posts]:
-        """Return the two entries that something about a layer belongs to."""
-        return self.total, self.by_layer[layer]
+    def send(self, layer: int, post: Post, n_copies: int) -> None:
+        """Note that something about a layer was sent, of which so many copies come."""
+        for posts in (self.total, self.by_layer[layer]):
+            posts.bytes_total += post.n_bytes
+            posts.letters += post.is_letter
+            posts.resent += post.is_resent
+            posts.acknowledgements += not post.is_letter
+            posts.duplicated += post.is_letter and n_copies > 1
+
+    def lose(self, layer: int, post: Post) -> None:
+        """Note that something about a layer was lost."""
+        for posts in (self.total, self.by_layer[layer]):
+            posts.lost += post.is_letter

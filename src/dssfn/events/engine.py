@@ -17,7 +17,7 @@ from typing import Any
 from dssfn._typing import NodeId
 from dssfn.events.account import Account
 from dssfn.events.conditions import Conditions
-from dssfn.events.host import Host, Outgoing
+from dssfn.events.host import Host, StepPost
 from dssfn.events.links import Channel
 from dssfn.events.nodes import USUAL, NodeModel, computing_seconds
 from dssfn.events.silence import gave_up
@@ -144,7 +144,7 @@ class Engine:
         posts = self._hosts[node].hear(self.now, sender, step, post.content)
         self._afterwards(node, posts)
 
-    def _afterwards(self, node: NodeId, posts: Iterable[Outgoing]) -> None:
+    def _afterwards(self, node: NodeId, posts: Iterable[StepPost]) -> None:
         """Send what a node has to send, let it go on, and set its alarm."""
         host = self._hosts[node]
         for one in posts:
@@ -157,7 +157,7 @@ class Engine:
             self._alarms[node] = due
             self._at(max(due, self.now), self._wake, node)
 
-    def _send(self, sender: NodeId, one: Outgoing) -> None:
+    def _send(self, sender: NodeId, one: StepPost) -> None:
         step, post = one
         arc = sender, post.receiver
         if arc not in self._channels:
@@ -165,12 +165,7 @@ class Engine:
                 self._conditions.links, self._conditions.seed, *arc
             )
         arrivals = self._channels[arc].carry(self.now, post.n_bytes)
-        for posts in self.account.both(self._layers[step]):
-            posts.bytes_total += post.n_bytes
-            posts.letters += post.is_letter
-            posts.resent += post.is_resent
-            posts.acknowledgements += not post.is_letter
-            posts.duplicated += post.is_letter and len(arrivals) > 1
+        self.account.send(self._layers[step], post, len(arrivals))
         kind: PostKind = "resent" if post.is_resent else "sent"
         kind = kind if post.is_letter else "acknowledged"
         self._note_post(kind, sender, step, post)
@@ -180,8 +175,7 @@ class Engine:
             self._lose(sender, step, post)
 
     def _lose(self, sender: NodeId, step: int, post: Post) -> None:
-        for posts in self.account.both(self._layers[step]):
-            posts.lost += post.is_letter
+        self.account.lose(self._layers[step], post)
         self._note_post("lost", sender, step, post)
 
     def _note(self, kind: NodeKind, node: NodeId, step: int = -1) -> None:

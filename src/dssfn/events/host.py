@@ -26,8 +26,8 @@ from dssfn.programs import Agreed, Message, Program
 MOST_EARLY = 8
 
 
-class Outgoing(NamedTuple):
-    """Something that a party of a step sends."""
+class StepPost(NamedTuple):
+    """Something that the party of a step sends."""
 
     step: int
     post: Post
@@ -61,17 +61,13 @@ class Host:
     on_message: Callable[[Message], None] | None = None
     step: int = -1  # of the last party that has begun
     request: Message | Joint | None = None  # what the program waits for
-    model: Any = None  # what the program returned
+    is_finished: bool = False  # whether the program has returned
+    result: Any = None  # what it returned
     is_waiting: bool = False  # for a party that has begun
     unanswered: dict[NodeId, float] = field(default_factory=dict)  # since when, by whom
     _found: Any = None  # the result that the program waits for
     _parties: dict[int, Party] = field(default_factory=dict)
     _early: dict[int, dict[NodeId, deque[Any]]] = field(default_factory=dict)
-
-    @property
-    def is_finished(self) -> bool:
-        """Whether the program has returned."""
-        return self.model is not None
 
     @property
     def due(self) -> float | None:
@@ -99,13 +95,14 @@ class Host:
             reply = self.shared.run(self.node, self.step, request)
             request = advance(self.program, reply)
         if isinstance(request, Finished):
-            self.request, self.model = None, request.result
+            self.request, self.is_finished = None, True
+            self.result = request.result
             return
         self.request = request
         if self.on_message and isinstance(request, Message):
             self.on_message(request)
 
-    def begin(self, now: float) -> list[Outgoing]:
+    def begin(self, now: float) -> list[StepPost]:
         """Begin the party of the program's request, and let it hear what waits."""
         self.step, self.is_waiting = self.step + 1, True
         party = self._parties[self.step] = self._party()
@@ -128,7 +125,7 @@ class Host:
 
     def hear(
         self, now: float, sender: NodeId, step: int, content: Any
-    ) -> list[Outgoing]:
+    ) -> list[StepPost]:
         """Take what has come for the party of a step."""
         self.unanswered.pop(sender, None)
         if step in self._parties:
@@ -141,9 +138,9 @@ class Host:
             posts = self.seat.answer(now, sender, content)
         return self._from(now, step, posts)
 
-    def wake(self, now: float) -> list[Outgoing]:
+    def wake(self, now: float) -> list[StepPost]:
         """Wake the parties whose time has come."""
-        posts: list[Outgoing] = []
+        posts: list[StepPost] = []
         for step, party in list(self._parties.items()):
             if party.due is not None and party.due <= now:
                 posts += self._from(now, step, party.wake(now))
@@ -158,9 +155,9 @@ class Host:
         if party.may_rest:
             del self._parties[step]
 
-    def _from(self, now: float, step: int, posts: Iterable[Post]) -> list[Outgoing]:
+    def _from(self, now: float, step: int, posts: Iterable[Post]) -> list[StepPost]:
         """Return what a party sends, and note who owes an answer since when."""
-        outgoing = [Outgoing(step, post) for post in posts]
+        outgoing = [StepPost(step, post) for post in posts]
         for _, post in outgoing:
             if post.is_letter:
                 self.unanswered.setdefault(post.receiver, now)

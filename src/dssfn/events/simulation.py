@@ -238,7 +238,7 @@ def run_programs(
     finally:
         for program in programs:
             program.close()
-    return [host.model for host in hosts], engine
+    return [host.result for host in hosts], engine
 
 
 def _parties(
