@@ -1,6 +1,6 @@
 """The figure of simulated time: what every node did, and which letters were lost.
 
-One row for every node. Letters that were lost are marks at the row of the node that
+One row for every node. Letters that were lost are marks below the row of the node that
 sent them; many at nearly the same time are one mark.
 """
 
@@ -23,19 +23,19 @@ from dssfn.report.canvas import (
     Rectangle,
     finish,
     new_axes,
-    number,
     style,
 )
 from dssfn.trace import Event
 
 WIDTH = 640  # points
-ROW, ROW_OF_MANY, MANY = 15.0, 6.0, 40  # points, and from how many nodes on
+ROW, ROW_OF_MANY, MANY = 16.0, 7.0, 40  # points, and from how many nodes on
 RESOLUTION = 500  # marks in a row, at most
 LOOKS = {  # colour and height of what a node does, of a row that is 1 high
-    "waiting": (GRID, 0.62),
-    "computing": (FIRST, 0.62),
-    "away": (SECOND, 0.2),
+    "waiting": (GRID, 0.5),
+    "computing": (FIRST, 0.5),
+    "away": (SECOND, 0.16),
 }
+BELOW = 0.42  # where lost letters are marked, under the middle of a row
 ENDS = {  # mark, colour and name of how a node ends
     "finished": ("o", FIRST, "has its model"),
     "gone": ("x", SECOND, "leaves for good"),
@@ -61,7 +61,7 @@ def draw_timeline(events: Iterable[Event]) -> Drawing:
         axes = new_axes(row * max(len(spans), 3) + 86, width=WIDTH)
         for node, done in spans.items():
             _draw_row(axes, node, done)
-        n_lost = _mark_lost(axes, events, end)
+        n_lost = _mark_lost(axes, events, end, size=0.24 * row)
         _mark_ends(axes, events, size=5.0 if row == ROW else 3.5)
         _label(axes, len(spans), end)
         _explain(axes, {span.state for done in spans.values() for span in done})
@@ -109,15 +109,15 @@ def _draw_row(axes: Axes, node: int, done: list[Span]) -> None:
         )  # fmt: skip
 
 
-def _mark_lost(axes: Axes, events: list[Event], end: float) -> int:
+def _mark_lost(axes: Axes, events: list[Event], end: float, size: float) -> int:
     """Mark lost letters at their senders' rows, and return how many they are."""
     lost = [event for event in events if event.kind == "lost" and event.is_letter]
     step = (end or 1.0) / RESOLUTION
-    marks = {(round(event.at / step) * step, event.node) for event in lost}
-    times, nodes = zip(*sorted(marks), strict=True) if marks else ((), ())
+    marks = sorted({(round(event.at / step) * step, event.node) for event in lost})
     axes.plot(
-        times, nodes, linestyle="none", marker="|", markersize=4.5,
-        markeredgewidth=0.7, color=INK, label="lost letter", zorder=3,
+        [at for at, _ in marks], [node + BELOW for _, node in marks],
+        linestyle="none", marker="|", markersize=size, markeredgewidth=0.8,
+        color=INK, label="lost letter, below its sender", zorder=3,
     )  # fmt: skip
     return len(lost)
 
@@ -136,7 +136,7 @@ def _mark_ends(axes: Axes, events: list[Event], size: float) -> None:
 
 def _label(axes: Axes, n_nodes: int, end: float) -> None:
     axes.set_xlim(0, 1.01 * (end or 1.0))
-    axes.set_ylim(n_nodes - 0.4, -0.6)
+    axes.set_ylim(n_nodes - 0.3, -0.6)
     if n_nodes < MANY:
         axes.set_yticks(range(n_nodes), map(str, range(n_nodes)), size=SMALL)
     else:
@@ -144,7 +144,7 @@ def _label(axes: Axes, n_nodes: int, end: float) -> None:
             MaxNLocator(nbins=8, steps=[1, 2, 5, 10], integer=True)
         )
     axes.xaxis.set_major_locator(MaxNLocator(nbins=8, steps=[1, 2, 5, 10]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
     axes.set_xlabel("simulated time (seconds)")
     axes.set_ylabel("node")
     axes.spines["left"].set_visible(False)
