@@ -29,6 +29,9 @@ def test_the_model_file_is_that_of_perfect_links(tmp_path):
     assert models[0] == models[1] == models[2]
     assert read_result(tmp_path / "good").simulated_network is None
     assert read_result(tmp_path / "bad").simulated_network.total.lost > 0
+    for name, is_told in (("good", False), ("bad", True)):
+        page = (tmp_path / name / "report.html").read_text(encoding="utf-8")
+        assert ("simulated time" in page) == is_told
 
 
 def test_json_has_simulated_seconds_and_letters(tmp_path):
