@@ -58,4 +58,11 @@ def test_long_letters_do_not_make_short_ones_wait():
     times.learn(10**6, 5.0)
     assert times.timeout(SHORT) < 0.11
     assert times.timeout(10**6) > 5.0
-    assert times.timeout(10**5) < 1.0
+    assert times.timeout(10**5) < 2.0
+
+
+def test_letters_of_a_new_length_are_given_the_time_that_a_slow_link_takes():
+    times, seconds_per_byte = RoundTrips(), 8 / 50e3  # a link of 50 kbit/s
+    for n_bytes in (100, 20_000):
+        times.learn(n_bytes, 0.04 + n_bytes * seconds_per_byte)
+    assert times.timeout(10**6) > 0.04 + 10**6 * seconds_per_byte

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 FIRST_TIMEOUT = 1.0  # seconds; RFC 6298, for a neighbour of whom nothing is known
 MOST_DOUBLINGS = 4  # a letter that was lost several times waits 16 times as long
 LONGEST_TIMEOUT = 60.0  # seconds that doubling leads to, at most; RFC 6298
-ASSUMED_BANDWIDTH = 10e6  # bits per second, for lengths of which nothing is known
+ASSUMED_BANDWIDTH = 10e6  # bits per second, of links that may be faster or slower
 GRANULARITY = 0.001  # seconds that a timeout exceeds the mean by, at least
 SMOOTHING, DEVIATION_SMOOTHING, DEVIATIONS = 1 / 8, 1 / 4, 4  # RFC 6298
 
@@ -79,7 +79,7 @@ class RoundTrips:
 
         It doubles with every time that the letter was sent before, up to a bound: links
         that lose much are no reason to wait for ever. For a length that is new, the
-        time of the nearest one is taken, and `ASSUMED_BANDWIDTH` for what is longer.
+        time of the nearest one is taken, and what its bytes take by what is known.
         """
         order = n_bytes.bit_length()
         timeout = FIRST_TIMEOUT
@@ -88,6 +88,16 @@ class RoundTrips:
             nearest = max(shorter) if shorter else min(self.estimates)
             timeout = self.estimates[nearest].timeout
         if order not in self.estimates:
-            timeout += 8 * n_bytes / ASSUMED_BANDWIDTH
+            timeout += n_bytes * self._seconds_per_byte
         longer = math.ldexp(timeout, min(n_before, MOST_DOUBLINGS))
         return max(timeout, min(longer, LONGEST_TIMEOUT))
+
+    @property
+    def _seconds_per_byte(self) -> float:
+        """How much longer a letter takes for each of its bytes, at most."""
+        assumed = 8 / ASSUMED_BANDWIDTH
+        if len(self.estimates) < 2:
+            return assumed
+        short, long = min(self.estimates), max(self.estimates)
+        longer = self.estimates[long].mean - self.estimates[short].mean
+        return max(assumed, longer / (1 << long - 1))  # the shortest of that order
