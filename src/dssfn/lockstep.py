@@ -19,6 +19,8 @@ from threadpoolctl import threadpool_limits
 
 from dssfn._typing import Numbers
 from dssfn.cores import n_cores as usable_cores
+from dssfn.errors import PlanError
+from dssfn.parties import Joint
 from dssfn.programs import Agreed, Message, Program
 
 Result = TypeVar("Result")
@@ -52,32 +54,44 @@ def drive(
     ...     drive([program(1.0), program(2.0)], answer, workers)
     [1.5, 1.5]
     """
-    requests = workers.map(_advance, programs, [None] * len(programs))
-    while not isinstance(requests[0], _Finished):
+    requests = workers.map(advance, programs, [None] * len(programs))
+    while not isinstance(requests[0], Finished):
         if isinstance(requests[0], Agreed):
             replies: Sequence[Any] = _run_agreed(requests, workers)
+        elif isinstance(requests[0], Joint):
+            raise PlanError(
+                "`solver` must find its layers by averages where nodes walk in step; "
+                "this one sends letters of its own, which takes simulated time: "
+                "`dssfn.events.simulate_events`."
+            )
         else:
             replies = answer(requests)
-        requests = workers.map(_advance, programs, replies)
+        requests = workers.map(advance, programs, replies)
     return [finished.result for finished in requests]
 
 
 @dataclass(frozen=True, slots=True)
-class _Finished(Generic[Result]):
-    """The result of a program that has returned."""
+class Finished(Generic[Result]):
+    """The result of a program that has returned.
+
+    Parameters
+    ----------
+    result : object
+        What it returned.
+    """
 
     result: Result
 
 
-def _advance(
+def advance(
     program: Program[Result], reply: Any
-) -> Message | Agreed | _Finished[Result]:
+) -> Message | Agreed | Joint | Finished[Result]:
     """Let a program run to its next request; a first reply of None starts it."""
     try:
         with np.errstate(all="ignore"):  # every message is checked to be finite
             return program.send(reply)
     except StopIteration as stop:
-        return _Finished(stop.value)
+        return Finished(stop.value)
 
 
 def _run_agreed(tasks: Sequence[Agreed], workers: Workers) -> list[Any]:

@@ -2,7 +2,8 @@
 
 A program is a generator. It yields a `Message` and receives its average over the
 network, or its exact total if it holds integers; it yields an `Agreed` and receives the
-result. It never knows who answers: the simulator, MPI or gRPC.
+result. It never knows who answers: the simulator, MPI or gRPC. In simulated time it may
+also yield a `dssfn.parties.Joint`, which says itself how something is found out.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 
 from dssfn._typing import Array, Numbers
 from dssfn.errors import InputError, NumericalError
+from dssfn.parties import Joint
 from dssfn.sum_bounds import JoinedBounds, SumBounds
 
 Result = TypeVar("Result")
@@ -150,7 +152,7 @@ class Agreed:
             return self.function(*self.arguments)
 
 
-Program: TypeAlias = Generator[Message | Agreed, Any, Result]
+Program: TypeAlias = Generator[Message | Agreed | Joint, Any, Result]
 """One node's work, from its first request to its result."""
 
 

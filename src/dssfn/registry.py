@@ -81,3 +81,15 @@ AVERAGING = Registry(
 )
 """Ways to average: each a function of a graph and a wanted accuracy that returns a
 `dssfn.consensus.Averaging`, or None where it cannot be that accurate."""
+
+PARTIES = Registry(
+    "scheme",
+    {
+        "gossip": "dssfn.consensus.resending:gossip",
+        "chebyshev": "dssfn.consensus.resending:chebyshev",
+        "exact": "dssfn.consensus.resending:exact",
+        "tree": "dssfn.consensus.resending:tree",
+    },
+)
+"""Ways to average over links that lose letters: each a function of a graph and a wanted
+accuracy that returns a `dssfn.parties.PartyScheme`."""

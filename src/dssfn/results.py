@@ -135,6 +135,54 @@ class Communication(_Part, frozen=True, kw_only=True):
     after_layers: Sent = Sent(rounds=0, bytes_total=0)
 
 
+class Posted(_Part, frozen=True, kw_only=True):
+    """What was sent over links that are not perfect, and what became of it.
+
+    Parameters
+    ----------
+    letters, resent, lost, duplicated : int
+        Letters, and how many of them were sent again, were lost, and came twice.
+    acknowledgements : int
+        What was sent beside letters.
+    bytes_total : int
+        Bytes of all of them.
+    layer : int, optional
+        The layer that it was about; -1 before layer 0, None for all layers.
+    """
+
+    letters: Count
+    resent: Count
+    lost: Count
+    duplicated: Count
+    acknowledgements: Count
+    bytes_total: Count
+    layer: int | None = None
+
+
+class SimulatedNetwork(_Part, frozen=True, kw_only=True):
+    """A training in simulated time.
+
+    Parameters
+    ----------
+    seconds : float
+        Simulated time until the last node had its model.
+    scheme : str
+        How averages were found.
+    lockstep_letters : int
+        Letters of the same training over perfect links.
+    total : Posted
+        What was sent in all.
+    layers : tuple of Posted
+        The same by layer.
+    """
+
+    seconds: float
+    scheme: str
+    lockstep_letters: Count
+    total: Posted
+    layers: tuple[Posted, ...]
+
+
 class Equivalence(_Part, frozen=True, kw_only=True):
     """Relative distances between models, and to the centralised one if it was trained.
 
@@ -344,6 +392,8 @@ class Result(_Part, frozen=True, kw_only=True):
         was restarted after the others had left may lack the last one.
     communication, equivalence, graph : optional
         Traffic, distances between models, and the graph, where they are known.
+    simulated_network : SimulatedNetwork, optional
+        Simulated time and letters, if links or nodes were not perfect.
     secure : bool, optional
         Whether messages were masked, so that nodes have seen totals only.
     privacy : Privacy, optional
@@ -379,6 +429,7 @@ class Result(_Part, frozen=True, kw_only=True):
     here: OwnScores | None = None
     layers: tuple[Layer, ...]
     communication: Communication | None = None
+    simulated_network: SimulatedNetwork | None = None
     equivalence: Equivalence | None = None
     graph: Graph | None = None
     secure: bool | None = None

@@ -18,6 +18,7 @@ from dssfn.datasets import Dataset, ShardFiles, load, partition
 from dssfn.datasets.checks import Source
 from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.errors import DataError, PlanError
+from dssfn.events import Conditions, EventSimulation, Trace, simulate_events
 from dssfn.hosting import Simulation, Traffic
 from dssfn.provenance import made_by
 from dssfn.records import LayerRecord
@@ -40,6 +41,7 @@ from dssfn.summary import (
     layers_of,
     privacy_of,
     settings_of,
+    simulated_network_of,
 )
 from dssfn.topology import Topology, build_topology
 from dssfn.training import Model
@@ -74,6 +76,10 @@ class Run:
         Whether messages are masked.
     mask_degree : int, optional
         How many nodes a node shares masks with, as in `mask_partners`.
+    conditions : Conditions, optional
+        Links and nodes that are not perfect; then time is simulated.
+    scheme : str, optional
+        How averages are found over them; by default as the plan says.
     """
 
     name: str
@@ -86,6 +92,8 @@ class Run:
     node_names: Sequence[str] | None = None
     secure: bool = False
     mask_degree: int | None = None
+    conditions: Conditions | None = None
+    scheme: str | None = None
 
     @property
     def names(self) -> Sequence[str]:
@@ -262,6 +270,35 @@ def train(
     )
 
 
+def train_in_time(
+    run: Run, on_layer: OnLayer | None = None, trace: Trace | None = None
+) -> EventSimulation:
+    """Train over the graph of a run in simulated time, under its conditions.
+
+    A trace keeps what happens.
+    """
+    conditions = run.conditions or Conditions()
+    if run.secure:
+        raise PlanError(
+            "`secure` must be left out with links or nodes that are not perfect: masks "
+            "change nothing of what is lost or delayed, and are not simulated there."
+        )
+    return simulate_events(
+        run.shards,
+        run.plan,
+        run.topology,
+        links=conditions.links,
+        nodes=conditions.nodes,
+        scheme=run.scheme,
+        seed=conditions.seed,
+        deadline=conditions.deadline,
+        seconds_per_number=conditions.seconds_per_number,
+        memory=run.memory,
+        trace=trace,
+        on_layer=on_layer,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """The trained network, how it did on the test samples, and all metrics."""
@@ -271,8 +308,17 @@ class Outcome:
     result: Result
 
 
-def execute(run: Run, *, check_equivalence: bool, on_layer: OnLayer | None) -> Outcome:
-    """Train over the graph, test, and compare with the centralised model if asked."""
+def execute(
+    run: Run,
+    *,
+    check_equivalence: bool,
+    on_layer: OnLayer | None,
+    trace: Trace | None = None,
+) -> Outcome:
+    """Train over the graph, test, and compare with the centralised model if asked.
+
+    A trace keeps what happens, if time is simulated.
+    """
     start = time.perf_counter()
     if check_equivalence and run.plan.folds == "nodes":
         raise PlanError(
@@ -284,15 +330,27 @@ def execute(run: Run, *, check_equivalence: bool, on_layer: OnLayer | None) -> O
             "`epsilon`: noise makes every training another model, so that there is "
             "none to compare with. Do not ask for it, or leave `epsilon` out."
         )
-    # To compare anything, every node must have been run by itself.
-    simulation = _with_every_row(run, train(run, on_layer, apart=check_equivalence))
+    events = None
+    if run.conditions is None:
+        # To compare anything, every node must have been run by itself.
+        simulation = train(run, on_layer, apart=check_equivalence)
+    else:
+        events = train_in_time(run, on_layer, trace)
+        simulation = events.training
+    simulation = _with_every_row(run, simulation)
     tested = predict_test(simulation.networks[0], run.test)
     equivalence = Equivalence(node_spread=simulation.node_spread)
     if check_equivalence:
         equivalence = _against_centralised(run, simulation, tested.predicted)
     n_train = sum(shard.n_samples for shard in run.shards)
     return outcome_of(
-        run, simulation, tested, n_train, equivalence=equivalence, start=start
+        run,
+        simulation,
+        tested,
+        n_train,
+        equivalence=equivalence,
+        start=start,
+        events=events,
     )
 
 
@@ -314,6 +372,7 @@ def outcome_of(
     equivalence: Equivalence,
     start: float,
     n_ranks: int | None = None,
+    events: EventSimulation | None = None,
 ) -> Outcome:
     """Return the outcome of a training: all that commands and experiments report.
 
@@ -333,6 +392,8 @@ def outcome_of(
         When the command began, by `time.perf_counter`.
     n_ranks : int, optional
         Processes of an MPI job.
+    events : EventSimulation, optional
+        What was sent in simulated time, if it was simulated.
     """
     network, topology = simulation.networks[0], run.topology
     settled = network.plan
@@ -348,6 +409,7 @@ def outcome_of(
         scores=validation_scores(simulation.scores, run.names),
         layers=layers_of(simulation, tested),
         communication=communication_of(simulation),
+        simulated_network=None if events is None else simulated_network_of(events),
         equivalence=equivalence,
         secure=run.secure,
         privacy=privacy_of(settled),

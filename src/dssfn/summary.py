@@ -12,6 +12,7 @@ import numpy as np
 
 from dssfn.config import AUTO, Plan
 from dssfn.consensus import every_averaging
+from dssfn.events import EventSimulation
 from dssfn.hosting import Simulation, Traffic
 from dssfn.privacy import RELEASES, NoiseSource, budget_of
 from dssfn.records import LayerRecord
@@ -20,9 +21,11 @@ from dssfn.results import (
     Communication,
     Graph,
     Layer,
+    Posted,
     Privacy,
     Sent,
     Settings,
+    SimulatedNetwork,
     Tried,
 )
 from dssfn.scoring import Tested
@@ -87,6 +90,20 @@ def communication_of(simulation: Simulation) -> Communication:
         **asdict(simulation.traffic),
         before_layers=Sent(rounds=before.rounds, bytes_total=before.bytes_total),
         after_layers=Sent(rounds=after.rounds, bytes_total=after.bytes_total),
+    )
+
+
+def simulated_network_of(events: EventSimulation) -> SimulatedNetwork:
+    """Return what was sent in simulated time, in all and by layer."""
+    return SimulatedNetwork(
+        seconds=events.seconds,
+        scheme=events.scheme,
+        lockstep_letters=events.lockstep_letters,
+        total=Posted(**asdict(events.posts)),
+        layers=tuple(
+            Posted(**asdict(posts), layer=layer)
+            for layer, posts in sorted(events.posts_by_layer.items())
+        ),
     )
 
 

@@ -24,7 +24,14 @@ from dssfn.records import LayerRecord
 from dssfn.report.numbers import NONE, rough, size
 from dssfn.report.training import found
 from dssfn.report.training.tables import beside_layers
-from dssfn.results import Equivalence, Layer, Privacy, Result, result_text
+from dssfn.results import (
+    Equivalence,
+    Layer,
+    Privacy,
+    Result,
+    SimulatedNetwork,
+    result_text,
+)
 from dssfn.runs import OnLayer
 
 
@@ -177,6 +184,7 @@ def show_summary(result: Result) -> None:
             *_kept_layer(result.kept or result.layers[-1]),
             *(_size(result) if result.settings.finds_size else ()),
             *_traffic(result),
+            *_simulated(result.simulated_network),
             *_distances(
                 result.equivalence, is_regression=result.settings.is_regression
             ),
@@ -231,6 +239,24 @@ def _traffic(result: Result) -> list[tuple[str, str]]:
         ("averages found by", sent.consensus),
         ("message size, summed over rounds", f"{sent.scalars_per_node:,} numbers"),
         ("sent over all links", size(sent.bytes_total, gap=" ")),
+    ]
+
+
+def _simulated(network: SimulatedNetwork | None) -> list[tuple[str, str]]:
+    """Return what links and nodes that are not perfect have cost."""
+    if network is None:
+        return []
+    sent, alone = network.total, max(network.lockstep_letters, 1)
+    return [
+        ("simulated time", f"{network.seconds:,.4g} s"),
+        (
+            "letters over these links",
+            f"{sent.letters:,} ({sent.letters / alone:.2f} times those of perfect "
+            f"ones), {sent.resent:,} of them sent again",
+        ),
+        ("lost, came twice", f"{sent.lost:,}, {sent.duplicated:,}"),
+        ("acknowledgements", f"{sent.acknowledgements:,}"),
+        ("sent over these links", size(sent.bytes_total, gap=" ")),
     ]
 
 

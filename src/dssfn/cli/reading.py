@@ -1,19 +1,13 @@
-"""The options about data files, which a command takes as one value, `read`.
-
-How this works. Typer makes options of a function's parameters and knows no groups of
-them. So a command has one parameter `read`, and `reads_files` puts the options in its
-place before typer looks.
-"""
+"""The options about data files, which a command takes as one value, `read`."""
 
 from __future__ import annotations
 
-import functools
-import inspect
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
+from dssfn.cli.grouped import grouped
 from dssfn.cli.listed import words
 from dssfn.cli.options import DATA, option
 from dssfn.datasets import ReadOptions
@@ -59,6 +53,7 @@ def reads_files(
 
     Examples
     --------
+    >>> import inspect
     >>> from dssfn.datasets.read_options import ALL
     >>> def show(data: str, read: ReadOptions = ALL, json: bool = False) -> None:
     ...     print(data, read.drop)
@@ -67,21 +62,7 @@ def reads_files(
     >>> reads_files(show)(data="t.csv", drop="note,day")
     t.csv ('note', 'day')
     """
-    shown = inspect.signature(command, eval_str=True)
-    options = inspect.signature(_read_options, eval_str=True).parameters
-
-    @functools.wraps(command)
-    def run(**given: Any) -> None:
-        said = {name: given.pop(name, None) for name in options}
-        with checked():
-            read = _read_options(**said)
-        command(**given, read=read)
-
-    parameters: list[inspect.Parameter] = []
-    for one in shown.parameters.values():
-        parameters += options.values() if one.name == "read" else [one]
-    run.__signature__ = shown.replace(parameters=parameters)  # type: ignore[attr-defined]
-    return run
+    return grouped(command, "read", _read_options, checked=checked)
 
 
 def check_has_file(read: ReadOptions, files: Sequence[Path], what: str) -> None:

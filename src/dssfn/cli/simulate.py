@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated
 
+from dssfn.cli.bad_network import PERFECT_NETWORK, BadNetwork, over_bad_links
 from dssfn.cli.graphs import Degree, GraphName, Nodes
 from dssfn.cli.options import (
     NETWORK,
@@ -64,6 +65,7 @@ from dssfn.datasets.read_options import ALL
 from dssfn.runs import execute
 
 
+@over_bad_links
 @reads_files
 def simulate(
     data: Data = None,
@@ -87,6 +89,7 @@ def simulate(
     bandwidth: Annotated[
         float, option("Bits per second of a link, for auto.", NETWORK)
     ] = 1e9,
+    network: BadNetwork = PERFECT_NETWORK,
     preset: Preset = "default",
     layers: Layers = None,
     width: Width = None,
@@ -155,11 +158,14 @@ def simulate(
     """Train on a simulated network of nodes and report accuracy and traffic.
 
     With --preset paper the paper's mu for the data set is taken where it has one.
+    Any option about links and nodes that are not perfect simulates time as well: dssfn
+    simulate --data digits --loss 0.3 --delay lognormal:20ms --timeline time.png.
     """
     given = SimulatedData(
         data, shard or [], schema, target, test, test_size, data_dir, read, partition
     )
     graph = given.graph(topology, nodes, degree, seed)
+    conditions = network.conditions(graph.n_nodes, seed)
     mu_input, mu_hidden = given.mu(preset, graph, mu_input, mu_hidden)
     settings = training_settings(
         preset, layers=layers, width=width, members=members, ridge=ridge, scale=scale,
@@ -175,9 +181,15 @@ def simulate(
     )  # fmt: skip
     budget = None if memory is None else bytes_of(memory)
     run = given.run(graph, settings, memory=budget, quiet=quiet)
-    run = replace(run, secure=secure)
+    run = replace(run, secure=secure, conditions=conditions, scheme=network.scheme)
     output = Presentation(out, as_json=json, quiet=quiet)
-    with output.folder(), output.progress(run.plan) as on_layer:
-        outcome = execute(run, check_equivalence=check_equivalence, on_layer=on_layer)
+    with (
+        output.folder(),
+        output.progress(run.plan) as on_layer,
+        network.recorded() as trace,
+    ):
+        outcome = execute(
+            run, check_equivalence=check_equivalence, on_layer=on_layer, trace=trace
+        )
         output.write(outcome)
     output.show(outcome)

@@ -382,6 +382,12 @@ def _or_equal(spread: float) -> str:
     return small(spread) if spread else "0, to the last bit"
 
 
+PERFECT_LINKS = (
+    "* over links that lose or delay letters, in simulated time; what stands above is "
+    "what the same training takes over perfect links."
+)
+
+
 def traffic_table(result: Result) -> Table | None:
     """Return the traffic over all links and the scheme; None where it is not known."""
     sent = result.communication
@@ -398,8 +404,27 @@ def traffic_table(result: Result) -> Table | None:
             size(sent.bytes_total / result.settings.n_nodes),
         ),
         ("time of the training", _training_time(result)),
+        *_simulated(result),
     ]
-    return Table("All together", ("what", "how much"), rows)
+    note = "" if result.simulated_network is None else PERFECT_LINKS
+    return Table("All together", ("what", "how much"), rows, note=note)
+
+
+def _simulated(result: Result) -> list[tuple[str, str]]:
+    """Return what links and nodes that are not perfect have cost."""
+    network = result.simulated_network
+    if network is None:
+        return []
+    sent, needed = network.total, max(network.lockstep_letters, 1)
+    return [
+        ("simulated time", seconds(network.seconds)),
+        ("letters sent*", count(sent.letters)),
+        ("for each over perfect links*", f"{sent.letters / needed:.2f}"),
+        ("sent again*", count(sent.resent)),
+        ("lost*", count(sent.lost)),
+        ("acknowledgements*", count(sent.acknowledgements)),
+        ("sent with all of these*", size(sent.bytes_total)),
+    ]
 
 
 def links_table(result: Result) -> Table | None:

@@ -20,6 +20,7 @@ from typing import NamedTuple, Protocol
 
 from dssfn._typing import NodeId, Numbers
 from dssfn.errors import ProtocolError
+from dssfn.numbered import Incoming, Outgoing
 from dssfn.transports.base import Account, Tag
 from dssfn.transports.grpc.wire import Frame
 from dssfn.transports.reasons import Reason
@@ -82,15 +83,29 @@ class Link:
     lost_since: float = 0.0  # when it was last of use; when waiting began
     attached_at: float = 0.0
     detached_at: float = 0.0
-    n_sent: int = 0
-    n_received: int = 0
+    sent: Outgoing[Letter] = field(default_factory=Outgoing)
+    came: Incoming = field(default_factory=Incoming)
     newest_epoch: int = 0  # of the frames that came
-    unconfirmed: deque[Letter] = field(default_factory=deque)
     inbox: deque[Frame] = field(default_factory=deque)
     account: Account = field(default_factory=Account)
     waiting_for: tuple[str, ...] = ()  # as the peer says
     goodbye: Reason | None = None  # its last words
     trouble: str = ""  # what keeps it from being connected
+
+    @property
+    def n_sent(self) -> int:
+        """How many letters were sent."""
+        return self.sent.n_sent
+
+    @property
+    def n_received(self) -> int:
+        """The number of the last letter that came."""
+        return self.came.n_received
+
+    @property
+    def unconfirmed(self) -> deque[Letter]:
+        """The letters that the peer may not have."""
+        return self.sent.unconfirmed
 
     def post(self, frame: bytes, epoch: int) -> None:
         """Send the next letter; its number is `n_sent + 1`."""
@@ -100,14 +115,13 @@ class Link:
                 "to it, although its own letters come. It does not follow the "
                 "protocol; ask its operator which version of dssfn it runs."
             )
-        self.n_sent += 1
-        self.unconfirmed.append(Letter(self.n_sent, epoch, frame))
+        self.sent.keep(Letter(self.n_sent + 1, epoch, frame))
         if self.stream:
             self.stream.wake()
 
     def after(self, number: int) -> Letter | None:
         """Return the first letter after a number that the peer may not have."""
-        return next((one for one in self.unconfirmed if one.number > number), None)
+        return self.sent.after(number)
 
     def enter(self, epoch: int) -> None:
         """Drop the letters of earlier epochs, which nobody needs any more."""
@@ -117,12 +131,7 @@ class Link:
 
     def confirm(self, received: int) -> None:
         """Drop the letters that the peer says it has."""
-        if received > self.n_sent:
-            raise ProtocolError(
-                f"it confirms {received} letters, of which {self.n_sent} were sent"
-            )
-        while self.unconfirmed and self.unconfirmed[0].number <= received:
-            self.unconfirmed.popleft()
+        self.sent.confirm(received)
 
     def accept(self, frame: Frame, epoch: int) -> bool:
         """Take a frame that came; those of earlier epochs are of no use any more.
@@ -130,7 +139,7 @@ class Link:
         Returns whether it is of use.
         """
         self.confirm(frame.received)
-        if frame.number <= self.n_received:
+        if self.came.has(frame.number):
             return False  # sent again, to be sure
         may_skip = frame.epoch > self.newest_epoch
         if frame.number != self.n_received + 1 and not may_skip:
@@ -140,7 +149,7 @@ class Link:
         self._forget_before(epoch)
         if len(self.inbox) >= MOST_AHEAD:
             raise ProtocolError(f"it is more than {MOST_AHEAD} letters ahead")
-        self.n_received = frame.number
+        self.came.skip_to(frame.number)
         self.newest_epoch = max(self.newest_epoch, frame.epoch)
         if frame.epoch < epoch:
             return False
@@ -188,8 +197,7 @@ class Link:
         """Go on with a peer, or start from scratch; return whether all must regroup."""
         must_regroup = self.is_restarted(peer)
         if must_regroup:
-            self.n_sent = self.n_received = self.newest_epoch = 0
-            self.unconfirmed.clear()
+            self.sent, self.came, self.newest_epoch = Outgoing(), Incoming(), 0
             self.inbox.clear()
         else:
             self.confirm(peer.received if peer.knows == self.incarnation else 0)
