@@ -11,6 +11,7 @@ from dssfn.transports.base import (
     Arc,
     Letters,
     ResilientTransport,
+    Sighting,
     Tag,
     Transport,
 )
@@ -27,6 +28,7 @@ __all__ = [
     "Letters",
     "Reason",
     "ResilientTransport",
+    "Sighting",
     "Tag",
     "Transport",
     "memory_network",

@@ -17,7 +17,15 @@ import numpy as np
 
 from dssfn._typing import NodeId, Numbers
 from dssfn.errors import DataError
-from dssfn.transports.base import DTYPES, Account, Arc, Letters, ResilientTransport, Tag
+from dssfn.transports.base import (
+    DTYPES,
+    Account,
+    Arc,
+    Letters,
+    ResilientTransport,
+    Sighting,
+    Tag,
+)
 from dssfn.transports.reasons import Reason
 
 LETTERS_FILE = "letters.bin"
@@ -127,6 +135,10 @@ class RecordingTransport:
     def accounts(self) -> dict[str, tuple[Account, bool]]:
         """Return the traffic with every neighbour, and whether it is connected."""
         return self._carrier.accounts()
+
+    def sightings(self) -> dict[str, Sighting]:
+        """Return what is known of every neighbour now."""
+        return self._carrier.sightings()
 
 
 def recorded_letters(folder: Path) -> Iterator[tuple[Head, Numbers]]:
