@@ -24,9 +24,9 @@ class Curve(NamedTuple):
 
 
 def draw_cost(layers: Sequence[LayerStatus]) -> Sketch | None:
-    """Draw the cost of every layer as a part of the first one's, in per cent."""
+    """Draw the cost of two layers or more, in per cent of the first one's."""
     points = [(one.layer, 100 * one.relative_cost) for one in layers]
-    if not points:
+    if len(points) < 2:
         return None
     label = f"Cost of layer {points[-1][0]}: {points[-1][1]:.3g} % of the first."
     curves = [Curve("% of the first layer's", "first", points)]
@@ -34,8 +34,8 @@ def draw_cost(layers: Sequence[LayerStatus]) -> Sketch | None:
 
 
 def draw_error(layers: Sequence[LayerStatus]) -> Sketch | None:
-    """Draw training and validation error of every layer in dB."""
-    if not layers:
+    """Draw training and validation error of two layers or more, in dB."""
+    if len(layers) < 2:
         return None
     curves = [Curve("training", "first", [(o.layer, o.train_error_db) for o in layers])]
     validated = [

@@ -26,9 +26,9 @@ LOOKS = {
     State.THIS: Look("this", "this node"),
     State.HERE: Look("here", "connected"),
     State.SLOW: Look("slow", "connected, but late"),
-    State.GONE: Look("gone", "was here, and is gone"),
+    State.GONE: Look("gone", "gone"),
     State.UNSEEN: Look("unseen", "not yet seen"),
-    State.FINISHED: Look("finished", "has its model, and has left"),
-    State.LEFT_OUT: Look("left-out", "left out: the others go on without it"),
+    State.FINISHED: Look("finished", "finished, and left"),
+    State.LEFT_OUT: Look("left-out", "left out"),
     State.UNKNOWN: Look("unknown", "no neighbour of this node"),
 }

@@ -20,7 +20,6 @@ from dssfn.report.status.tables import links_table, log_table, nodes_table, some
 from dssfn.status import JSON, State, Status
 
 SOON = 30  # days: a certificate that ends within them is warned of
-SIDE_BY_SIDE = 10  # rows of a table that fits beside the graph
 
 
 def _read(name: str) -> str:
@@ -83,10 +82,11 @@ def _headlines(status: Status) -> list[Headline]:
     here = sum(node.state in (State.HERE, State.SLOW) for node in neighbours)
     layer = "–" if status.layer is None else f"{status.layer}{of_depth(status)}"
     waits = some_names(status.waits_for) or "Nobody"
+    letters = "letters to come" if status.waits_for else "no letter is missing"
     return [
         Headline("Layer", layer, f"{plural(status.solved, 'layer')} solved"),
         Headline("Neighbours", f"{here} of {len(neighbours)}", "are connected"),
-        Headline("Waits for", waits, f"started again together: {status.restarts}"),
+        Headline("Waits for", waits, letters),
         Headline("Running for", seconds(status.seconds), "since this node's start"),
         Headline(
             "Certificate",
@@ -98,21 +98,18 @@ def _headlines(status: Status) -> list[Headline]:
 
 def _network(status: Status) -> str:
     graph = draw_graph(status)
-    table = nodes_table(status, numbered=uses_numbers(status))
-    is_wide = graph is None or len(table.rows) > SIDE_BY_SIDE
-    card = None
-    if graph is not None:
+    table = table_card(nodes_table(status, numbered=uses_numbers(status)), is_wide=True)
+    if graph is not None and table is not None:
         note = "A node hears of its neighbours only. Arrows: who waits for whom."
-        card = figure({"graph": graph}, "graph", "Nodes and links", note)
-    if card is not None:
-        inner = f"{card.inner}\n{legend(status.nodes)}"
-        card = card._replace(inner=inner, is_wide=is_wide)
+        drawn = figure({"graph": graph}, "graph", "Nodes and links", note)
+        assert drawn is not None
+        shown = f"<div>{drawn.inner}\n{legend(status)}</div>\n<div>{table.inner}</div>"
+        table = Card("figure", f'<div class="beside">{shown}</div>', True, name="graph")
     return section(
         "The network",
         "Who is here, as far as this node knows. A neighbour is late if it was silent, "
         "or waited for, longer than half of the round deadline.",
-        card,
-        table_card(table, is_wide=is_wide),
+        table,
     )
 
 
@@ -123,7 +120,7 @@ def _learning(status: Status) -> str:
         "Learning",
         "Figures of all nodes together, after every layer.",
         figure(pictures, "cost", "Cost", "Squared error over all training samples."),
-        figure(pictures, "error", "Error", "In dB, of what predicting nothing gives."),
+        figure(pictures, "error", "Error", "0 dB is what predicting nothing gives."),
     )
 
 

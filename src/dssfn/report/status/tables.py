@@ -8,9 +8,11 @@ from dssfn.report.numbers import NONE, clean, count, plural, seconds, size
 from dssfn.report.table import Table
 from dssfn.status import NodeStatus, State, Status
 
+MOST_LISTED = 10  # nodes: of more, only those are listed of which something is known
+
 
 def nodes_table(status: Status, *, numbered: bool = False) -> Table:
-    """Return what is known of the nodes; of others it is told how many there are.
+    """Return what is known of the nodes; of many others only how many there are.
 
     Parameters
     ----------
@@ -23,7 +25,9 @@ def nodes_table(status: Status, *, numbered: bool = False) -> Table:
     shown = [
         (number, node)
         for number, node in enumerate(status.nodes)
-        if node.state is not State.UNKNOWN or node.name in awaited
+        if len(status.nodes) <= MOST_LISTED
+        or node.state is not State.UNKNOWN
+        or node.name in awaited
     ]
     n_others = len(status.nodes) - len(shown)
     few = plural(n_others, "node is", "nodes are")
@@ -32,17 +36,16 @@ def nodes_table(status: Status, *, numbered: bool = False) -> Table:
         note = note.replace("no neighbour", "no neighbours")
     return Table(
         "Nodes",
-        ("Node", "State", "For", "Layer", "Waits for"),
-        [_node_row(number, node, numbered) for number, node in shown],
-        numeric_from=5,
+        (*(["No."] * numbered), "Node", "State", "For", "Layer", "Waits for"),
+        [[*([str(number)] * numbered), *_node_row(node)] for number, node in shown],
+        numeric_from=6,
         note=note if n_others else "",
     )
 
 
-def _node_row(number: int, node: NodeStatus, numbered: bool) -> Sequence[str]:
-    name = clean(node.name)
+def _node_row(node: NodeStatus) -> Sequence[str]:
     return (
-        f"{number}  {name}" if numbered else name,
+        clean(node.name),
         node.state.value,
         NONE if node.since is None else seconds(node.since),
         NONE if node.layer is None else str(node.layer),
@@ -65,8 +68,8 @@ def links_table(status: Status) -> Table:
     return Table(
         "Traffic with every neighbour",
         (
-            "Neighbour", "Connected", "Letters to", "from", "Bytes to", "from",
-            "Waited", "Connections",
+            "Neighbour", "Up", "Letters to", "from", "Bytes to", "from", "Waited",
+            "Opened",
         ),
         [
             (
@@ -83,7 +86,8 @@ def links_table(status: Status) -> Table:
         ],
         numeric_from=2,
         note="Letters are counted since the neighbour was last started, the rest since "
-        "this node was. Waited: seconds until its letters came, summed up.",
+        "this node was. Waited: until its letters came, summed up. Opened: how many "
+        "connections there were.",
     )  # fmt: skip
 
 
