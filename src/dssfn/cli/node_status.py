@@ -8,6 +8,7 @@ from typing import Annotated
 
 import msgspec
 import typer
+from rich import box
 from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.table import Table as Grid
@@ -85,10 +86,18 @@ def _parts(status: Status) -> Iterator[RenderableType]:
 
 def _grid(table: Table, *, first: int | None = None, last: int = 0) -> Grid:
     """Return a table for a terminal, of which the first or the last rows are shown."""
-    grid = Grid(title=table.caption, title_justify="left", caption=table.note or None)
+    grid = Grid(
+        title=table.caption,
+        caption=table.note or None,
+        title_justify="left",
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,  # narrower than others: names may be long
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
     for place_, name in enumerate(table.head):
         right = place_ >= table.numeric_from
-        grid.add_column(name, justify="right" if right else "left")
+        grid.add_column(name, justify="right" if right else "left", overflow="fold")
     for row in table.rows[-last:][:first]:
         grid.add_row(*row)
     return grid

@@ -30,16 +30,16 @@ def nodes_table(status: Status, *, numbered: bool = False) -> Table:
         or node.name in awaited
     ]
     n_others = len(status.nodes) - len(shown)
-    few = plural(n_others, "node is", "nodes are")
-    note = f"{few} no neighbour of this node, which knows little of them."
-    if n_others > 1:
-        note = note.replace("no neighbour", "no neighbours")
+    note = "Layer: of a neighbour, the last that it spoke of."
+    if n_others:
+        few = plural(n_others, "node is no neighbour", "nodes are no neighbours")
+        note = f"{few} of this node, which knows little of them. {note}"
     return Table(
         "Nodes",
         (*(["No."] * numbered), "Node", "State", "For", "Layer", "Waits for"),
         [[*([str(number)] * numbered), *_node_row(node)] for number, node in shown],
         numeric_from=6,
-        note=note if n_others else "",
+        note=note,
     )
 
 
