@@ -444,6 +444,7 @@ def test_paths_are_relative_to_the_node_s_file(write, tmp_path, monkeypatch):
         ('name = "a"', 'name = "a"\nmetrics = "here"', "host:port"),
         ('name = "a"', 'name = "a"\npage = "here"', "host:port"),
         ('name = "a"', 'name = "a"\npage = "127.0.0.1:0"', "port of its own"),
+        ('name = "a"', 'name = "a"\npage = "h:1"\nmetrics = "h:1"', "port of its own"),
         ('name = "a"', 'name = "a"\nlissen = "h:1"', "lissen"),
         ('name = "a"', 'name = "a"\nthreads = 0', "threads"),
         ('name = "a"', 'name = "a"\nthreads = "4"', "threads"),

@@ -68,7 +68,7 @@ class LinkStatus(msgspec.Struct, frozen=True, kw_only=True):
     bytes_sent, bytes_received : int
         Bytes of letters to it, and of all that came from it.
     seconds_waited : float
-        How long this node has waited for its letters.
+        How long this node has waited for its letters, the next one included.
     connections : int
         How many connections there were.
     """

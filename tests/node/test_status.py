@@ -153,5 +153,10 @@ def test_what_a_node_is_doing_is_told_in_words():
     assert ended.layer is None
 
 
+def test_a_wait_that_lasts_counts_already():
+    seen = {"north": replace(HERE, waited=4.0), "east": HERE}
+    assert [one.seconds_waited for one in made(seen).links] == [7.0, 3.0]
+
+
 def test_days_of_the_certificate_are_whole_ones():
     assert made().certificate_days == 12

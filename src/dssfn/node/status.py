@@ -194,7 +194,7 @@ def _link(name: str, one: Sighting) -> LinkStatus:
         letters_received=one.n_received,
         bytes_sent=one.account.bytes_sent,
         bytes_received=one.account.bytes_received,
-        seconds_waited=one.account.seconds_waited,
+        seconds_waited=one.account.seconds_waited + (one.waited or 0.0),
         connections=one.account.n_connections,
     )
 

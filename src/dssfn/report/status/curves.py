@@ -56,7 +56,7 @@ def ticks(low: float, high: float) -> list[float]:
     >>> ticks(-13.1, -2.0)
     [-14.0, -12.0, -10.0, -8.0, -6.0, -4.0, -2.0]
     """
-    if high - low <= 1e-6 * max(abs(low), abs(high)):  # as good as one number
+    if high - low <= 1e-6 * max(abs(low), abs(high), 1e-3):  # as good as one number
         low, high = low - 0.5, high + 0.5
     rough = (high - low) / MOST_TICKS
     power = 10.0 ** math.floor(math.log10(rough))
