@@ -146,24 +146,29 @@ def _nodes(
     """Yield what is known of every node of the plan: little of those far away."""
     deadline, most = training.transport.deadline, training.plan.most_layers
     for number, name in enumerate(training.names):
-        one = seen.get(name)
+        one, since = seen.get(name), None
         if number == training.node:
-            yield NodeStatus(
-                name=name, state=State.THIS, layer=layer, waits_for=waits_for
-            )
+            state = State.THIS
         elif one is None:
-            yield NodeStatus(name=name, state=State.UNKNOWN)
+            state = State.UNKNOWN
         else:
-            # A neighbour may say anything of itself.
-            is_known = one.layer is not None and 0 <= one.layer <= most
             state, since = state_of(one, deadline)
-            yield NodeStatus(
-                name=name,
-                state=state,
-                since=since,
-                layer=one.layer if is_known else None,
-                waits_for=one.waiting_for,
-            )
+        yield NodeStatus(
+            name=name,
+            state=state,
+            since=since,
+            layer=layer if state is State.THIS else _layer_of(one, most),
+            waits_for=(
+                waits_for if state is State.THIS else one.waiting_for if one else ()
+            ),
+        )
+
+
+def _layer_of(one: Sighting | None, most: int) -> int | None:
+    """Return the layer of a neighbour, which may say anything of itself."""
+    if one is None or one.layer is None or not 0 <= one.layer <= most:
+        return None
+    return one.layer
 
 
 def state_of(one: Sighting, deadline: float) -> tuple[State, float]:

@@ -143,7 +143,7 @@ def test_a_graph_has_names_where_they_fit_and_else_numbers_which_a_table_explain
     assert uses_numbers(many)
     assert ">49</text>" in draw_graph(many).inner
     table = nodes_table(many, numbered=True)
-    assert [row[:2] for row in table.rows if row[0] == "49"] == [["49", "hospital-49"]]
+    assert [row[:2] for row in table.rows if row[0] == "49"] == [("49", "hospital-49")]
 
 
 def test_too_many_nodes_are_listed_and_not_drawn():
@@ -161,6 +161,19 @@ def test_nodes_of_which_nothing_is_known_are_counted_unless_somebody_waits_for_t
     nodes = (status.nodes[0], far, *status.nodes[2:])
     waited = nodes_table(msgspec.structs.replace(status, nodes=nodes))
     assert "hospital-9" in [row[0] for row in waited.rows]
+
+
+def test_who_takes_part_is_told_where_that_is_known():
+    status = sample_status(3)
+    assert "Takes part" not in nodes_table(status).head
+    parts = (True, False, None)
+    nodes = [
+        msgspec.structs.replace(node, takes_part=part)
+        for node, part in zip(status.nodes, parts, strict=True)
+    ]
+    known = nodes_table(msgspec.structs.replace(status, nodes=tuple(nodes)))
+    assert known.head[-1] == "Takes part"
+    assert [row[-1] for row in known.rows] == ["yes", "no", "–"]  # noqa: RUF001
 
 
 def test_a_certificate_is_warned_of_in_time():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dssfn.report.numbers import NONE, clean, count, plural, seconds, size
+from dssfn.report.numbers import NONE, clean, count, plural, seconds, setting, size
 from dssfn.report.table import Table
 from dssfn.status import NodeStatus, State, Status
 
@@ -29,6 +29,7 @@ def nodes_table(status: Status, *, numbered: bool = False) -> Table:
         or node.state is not State.UNKNOWN
         or node.name in awaited
     ]
+    knows_parts = any(node.takes_part is not None for node in status.nodes)
     n_others = len(status.nodes) - len(shown)
     note = "Layer: of a neighbour, the last that it spoke of."
     if n_others:
@@ -36,9 +37,20 @@ def nodes_table(status: Status, *, numbered: bool = False) -> Table:
         note = f"{few} of this node, which knows little of them. {note}"
     return Table(
         "Nodes",
-        (*(["No."] * numbered), "Node", "State", "For", "Layer", "Waits for"),
-        [[*([str(number)] * numbered), *_node_row(node)] for number, node in shown],
-        numeric_from=6,
+        (
+            *(["No."] * numbered),
+            *("Node", "State", "For", "Layer", "Waits for"),
+            *(["Takes part"] * knows_parts),
+        ),
+        [
+            (
+                *([str(number)] * numbered),
+                *_node_row(node),
+                *([setting(node.takes_part)] * knows_parts),
+            )
+            for number, node in shown
+        ],
+        numeric_from=7,
         note=note,
     )
 
