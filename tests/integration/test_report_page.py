@@ -14,40 +14,12 @@ from dssfn.report.statistics.page import make_statistics_page
 from dssfn.report.training.figures import NAMES, draw_all
 from dssfn.report.training.page import make_page
 from dssfn.results import Result
+from tests.support.browser import DESK, PHONE, check_fit, in_browser, show
 from tests.support.evidence_sample import page_of, sample_rows
 from tests.support.report_sample import found_result, sample_result
 from tests.support.statistics_sample import sample_statistics
 
-BROWSER = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
-    None,
-)
-DRIVER = shutil.which("chromedriver")
-FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--disable-dev-shm-usage",
-)  # fmt: skip
-PHONE, DESK = 390, 1280
 DRAWN = set(NAMES) - {"error", "calibration"}  # these need validation samples
-
-in_browser = pytest.mark.skipif(
-    not (BROWSER and DRIVER), reason="needs Chromium and chromedriver"
-)
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    webdriver = pytest.importorskip("selenium.webdriver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"):
-        options.add_argument(flag)
-    service = webdriver.ChromeService(executable_path=DRIVER)
-    driver = webdriver.Chrome(options=options, service=service)
-    yield driver
-    driver.quit()
 
 
 @pytest.fixture(scope="module")
@@ -84,18 +56,6 @@ def pages(trained, tmp_path_factory):
     return {"trained": trained / "report.html"} | paths
 
 
-def show(browser, page, width, theme):
-    size = {"width": width, "height": 844, "deviceScaleFactor": 1}
-    mobile = {"mobile": width == PHONE}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size | mobile)
-    wanted = {"name": "prefers-color-scheme", "value": theme}
-    browser.execute_cdp_cmd(
-        "Emulation.setEmulatedMedia", {"media": "", "features": [wanted]}
-    )
-    browser.get_log("browser")
-    browser.get(page.as_uri())
-
-
 @in_browser
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [PHONE, DESK])
@@ -113,13 +73,6 @@ def test_the_page_is_whole_and_fits(browser, pages, name, width, theme):
         assert across > 250, figure
         assert down > 40, figure
     check_fit(browser, width)
-
-
-def check_fit(browser, width):
-    inner, needed = browser.execute_script(
-        "return [innerWidth, document.documentElement.scrollWidth]"
-    )
-    assert needed <= inner <= width
 
 
 @in_browser

@@ -155,6 +155,13 @@ add_command(
 )
 add_command(
     node_app,
+    "status",
+    "dssfn.cli.node_status:status",
+    "Show what a running node is doing, and who is here.",
+    "dssfn node status hospital-a/node.toml --watch",
+)
+add_command(
+    node_app,
     "request",
     "dssfn.cli.node:request",
     "Make this node's key, and a request for its certificate.",

@@ -73,9 +73,15 @@ def run(
 ) -> None:
     """Train with the other nodes; go on from the checkpoint if there is one."""
     from dssfn.node.launch import launch
+    from dssfn.node.page import Rendering
+    from dssfn.report.status.page import POLICY, make_status_page
 
     out, result = launch(
-        node, fresh=fresh, record=record, while_reading=reading_progress
+        node,
+        fresh=fresh,
+        record=record,
+        page=Rendering(make_status_page, POLICY),
+        while_reading=reading_progress,
     )
     if json:
         print_json({"out": str(out), **msgspec.to_builtins(result)})

@@ -6,7 +6,7 @@ import hashlib
 import logging
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -33,9 +33,12 @@ from dssfn.node.few_rows import (
     few_samples,
     numbers_held,
 )
+from dssfn.node.log_tail import log_tail
 from dssfn.node.mask_keys import mask_keys_of
 from dssfn.node.noise_ledger import noise_of
 from dssfn.node.own_scores import OwnSamples
+from dssfn.node.page import Rendering
+from dssfn.node.page_server import PagePort
 from dssfn.node.preflight import (
     checkpoints_of,
     keyring_of,
@@ -47,6 +50,7 @@ from dssfn.node.preflight import (
 from dssfn.node.runtime import Elastic, NodeTraining, settled
 from dssfn.node.session import session
 from dssfn.node.spec import load_node
+from dssfn.node.status import StatusSource
 from dssfn.provenance import made_by
 from dssfn.records import LayerRecord
 from dssfn.results import (
@@ -72,6 +76,7 @@ def launch(
     *,
     fresh: bool = False,
     record: Path | None = None,
+    page: Rendering | None = None,
     while_reading: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> tuple[Path, Result]:
     """Train one node with the others, and return its folder `out` and its result.
@@ -84,6 +89,8 @@ def launch(
         Whether to forget the checkpoint and start from scratch.
     record : Path, optional
         A folder to keep all letters in that the node receives.
+    page : Rendering, optional
+        Makes the status page, where the node's file asks for one.
     while_reading : callable
         Returns a context in which the node's files are read and checked.
     """
@@ -112,7 +119,13 @@ def launch(
         checkpoints.forget()
         attended.forget_model()
     checkpoints.check()
-    with session(spec, federation, out, few_samples(samples.n_samples)):
+    with (
+        closing(PagePort(spec.page, page)) as port,
+        log_tail(federation.names) as tail,
+        session(
+            spec, federation, out, (*few_samples(samples.n_samples), *port.warnings())
+        ),
+    ):
         own = OwnSamples(
             node=federation.index(spec.name),
             training=samples,
@@ -146,17 +159,21 @@ def launch(
             elastic=elastic,
             on_layer=lambda record: _tell(record, plan),
         )
-        with (
-            farewell(training.transport, lambda: training.how_to_go_on(node)),
-            metrics(training),
-        ):
-            network = training.run()
-            seconds = time.perf_counter() - start
-            result = _finish(network, training, federation.names, out, seconds)
-            log.info("%s has finished: %s", spec.name, result.sha256)
-        # The others have their model too, and need not wait for what follows.
-        result = with_own_scores(result, own.scored(network, plan))
-        write_result(result, out, private=True)
+        fingerprint = federation.fingerprint()[:16]
+        source = StatusSource(training, fingerprint, keyring, tail)
+        with port.serve(source):
+            with (
+                farewell(training.transport, lambda: training.how_to_go_on(node)),
+                metrics(training),
+            ):
+                network = training.run()
+                seconds = time.perf_counter() - start
+                result = _finish(network, training, federation.names, out, seconds)
+                log.info("%s has finished: %s", spec.name, result.sha256)
+            # The others have their model too, and need not wait for what follows.
+            source.has_left = True
+            result = with_own_scores(result, own.scored(network, plan))
+            write_result(result, out, private=True)
     return out, result
 
 

@@ -33,6 +33,7 @@ from dssfn.node.few_rows import (
 )
 from dssfn.node.identity import Identity, read_identity, read_revoked
 from dssfn.node.noise_ledger import spent_so_far
+from dssfn.node.page_server import open_port, open_to_others
 from dssfn.node.read_settings import in_words_of_the_node, shown_settings
 from dssfn.node.renewal import RenewableIdentity
 from dssfn.node.runtime import settled
@@ -270,6 +271,8 @@ def examine(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
         yield from _examine_checkpoint(checkpoints_of(spec, federation, samples), plan)
     if spec.listen is not None:
         yield _finding("port", partial(port, spec.listen))
+    if spec.page is not None:
+        yield _page_of(spec.page)
     yield from _reach_all(spec, federation, identity)
 
 
@@ -280,6 +283,17 @@ def _budget_of(spec: NodeSpec, federation: Federation) -> str:
         f"epsilon {plan.epsilon:g}, delta {plan.delta:g} against any "
         f"{plan.colluders} of the others; spent by this node so far: {spent:.3g}"
     )
+
+
+def _page_of(address: str) -> Finding:
+    """Say whether the status page can be shown, and whether others can read it."""
+    try:
+        with open_port(address) as port:
+            for warning in open_to_others(port):
+                return Finding("page", None, warning)
+    except TransportError as exc:
+        return Finding("page", False, str(exc))
+    return Finding("page", True, f"{address} is free; only this machine can read it")
 
 
 def _masks_of(spec: NodeSpec, federation: Federation) -> Finding:

@@ -60,6 +60,8 @@ class NodeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         How many threads to use; by default as many as there are cores.
     metrics : str, optional
         Address and port on which to serve metrics; left out, there are none.
+    page : str, optional
+        Address and port on which to serve the status page; left out, there is none.
     start_deadline : float, optional
         Seconds to wait at the start until all nodes have met; by default without end.
     """
@@ -81,18 +83,28 @@ class NodeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     memory: str | None = None
     threads: int | None = None
     metrics: str | None = None
+    page: str | None = None
     start_deadline: float | None = None
 
     def __post_init__(self) -> None:
-        for address in (self.listen, self.metrics, *self.peers.values()):
+        for address in (self.listen, self.metrics, self.page, *self.peers.values()):
             if address is not None:
                 split_address(address)
+        if self.page is not None:
+            self._check_page(self.page)
         if self.threads is not None and self.threads < 1:
             raise PlanError(f"`threads` must be at least 1, got {self.threads}.")
         if self.start_deadline is not None and not self.start_deadline > 0:
             raise PlanError(
                 "`start_deadline` must be a positive number of seconds, got "
                 f"{self.start_deadline:g}. Leave it out to wait without end."
+            )
+
+    def _check_page(self, page: str) -> None:
+        if split_address(page)[1] == 0 or page in (self.listen, self.metrics):
+            raise PlanError(
+                "`page` must name a port of its own, not 0 nor that of `listen` or "
+                f"`metrics`; got {page!r}. As an example: 127.0.0.1:9401."
             )
 
 

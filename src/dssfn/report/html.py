@@ -1,11 +1,14 @@
 """The parts that pages are made of, as HTML.
 
-Nothing is loaded from anywhere, and nothing runs: the policy in the head of a page
-forbids both. All words go through `text`, because labels and file names are the user's.
+Nothing is loaded from anywhere, and nothing runs but the script of a page that renews
+itself: the policy in the head of a page forbids all else. All words go through `text`,
+because labels and file names are the user's.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,14 +26,52 @@ _HEAD = """<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy"
- content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
-<link rel="icon" href="data:,">
+ content="{policy}">
+{more}<link rel="icon" href="data:,">
 <title>{title}</title>
-<style>
-{style}</style>
+<style>{style}</style>
 </head>
 <body>
 """
+
+
+_STILL = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+_LIVE = (
+    "default-src 'none'; style-src '{style}'; script-src '{script}'; "
+    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'"
+)
+_RELOAD = '<noscript><meta http-equiv="refresh" content="5"></noscript>\n'
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """What a page that renews itself has beside others.
+
+    Parameters
+    ----------
+    style : str
+        Rules that follow those of all pages.
+    script : str
+        The only script that may run.
+    """
+
+    style: str
+    script: str
+
+    @property
+    def policy(self) -> str:
+        """The policy by which this style and this script are allowed, and no other."""
+        return _LIVE.format(style=_digest(_style(self)), script=_digest(self.script))
+
+
+def _digest(content: str) -> str:
+    found = hashlib.sha256(content.encode()).digest()
+    return f"sha256-{base64.b64encode(found).decode()}"
+
+
+def _style(live: Live | None) -> str:
+    shared = files("dssfn.report").joinpath("style.css").read_text(encoding="utf-8")
+    return f"\n{shared}{live.style if live else ''}"
 
 
 class Picture(Protocol):
@@ -78,19 +119,26 @@ def whole_page(
     sections: Sequence[str],
     version: str,
     warning: str = "",
+    live: Live | None = None,
 ) -> str:
     """Return a page; empty sections are left out."""
-    style = files("dssfn.report").joinpath("style.css").read_text(encoding="utf-8")
+    head = _HEAD.format(
+        title=text(title),
+        style=_style(live),
+        policy=live.policy if live else _STILL,
+        more=_RELOAD if live else "",
+    )
+    script = f"<script>{live.script}</script>" if live else ""
     alert = f'<p class="warning">{text(warning)}</p>\n' if warning else ""
     parts = [
-        _HEAD.format(title=text(title), style=style)
-        + f'<header>\n<p class="eyebrow">{text(eyebrow)}</p>\n'
+        f'{head}<header>\n<p class="eyebrow">{text(eyebrow)}</p>\n'
         f'<h1>{text(heading)}</h1>\n<p class="lead">{text(lead)}</p>\n{alert}</header>',
         _tiles(headlines),
         "<main>",
         *sections,
         "</main>",
         f"<footer>Made by dssfn {text(version)}</footer>",
+        script,
     ]
     return "\n".join(part for part in parts if part) + "\n</body>\n</html>\n"
 

@@ -104,6 +104,7 @@ revoked = "crl.pem"  # whose certificates count no more; read again when it chan
 # memory = "2GB"  # budget; what does not fit goes to a temporary file
 # threads = 4  # by default as many as there are cores
 # metrics = "127.0.0.1:9400"  # serve metrics for Prometheus there
+# page = "127.0.0.1:9401"  # show the status of a training there, see dssfn node status
 # start_deadline = 3600  # seconds until all nodes must have met; by default no limit
 
 # [read]  # how data and test are read, where that cannot be found from the files

@@ -12,6 +12,7 @@ from dssfn.transports.base import (
     Group,
     Letters,
     ResilientTransport,
+    Sighting,
     Tag,
     Transport,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "Reason",
     "Renumbered",
     "ResilientTransport",
+    "Sighting",
     "Tag",
     "Transport",
     "memory_network",

@@ -127,6 +127,47 @@ class Account:
     n_connections: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """What a node knows of a neighbour at one moment.
+
+    Parameters
+    ----------
+    is_up : bool
+        Whether it is connected.
+    was_seen : bool
+        Whether it has ever been connected.
+    since : float
+        Seconds since it was connected, or went; of one never seen, since the start.
+    silent : float
+        Seconds since anything came from it; 0 for one that is not connected.
+    waited : float, optional
+        Seconds that this node has been waiting for its letter, if it does.
+    layer : int, optional
+        The last layer that it spoke of.
+    waiting_for : tuple of str
+        Nodes whose letters it waits for, as it says.
+    reason : Reason, optional
+        Its last words, if it has left.
+    n_sent, n_received : int
+        Letters to it and from it since it was last started.
+    account : Account
+        The traffic with it.
+    """
+
+    is_up: bool
+    was_seen: bool
+    since: float
+    silent: float
+    waited: float | None
+    layer: int | None
+    waiting_for: tuple[str, ...]
+    reason: Reason | None
+    n_sent: int
+    n_received: int
+    account: Account
+
+
 class ResilientTransport(Transport, Protocol):
     """A transport whose neighbours may come late, be restarted, or stay away.
 
@@ -174,6 +215,9 @@ class ResilientTransport(Transport, Protocol):
 
     def accounts(self) -> dict[str, tuple[Account, bool]]:
         """Return the traffic with every neighbour, and whether it is connected."""
+
+    def sightings(self) -> dict[str, Sighting]:
+        """Return what is known of every neighbour now."""
 
     def close(self, reason: Reason = Reason.STOPPED) -> None:
         """Leave, and tell the neighbours the reason and nothing else."""

@@ -24,6 +24,7 @@ from dssfn.transports.base import (
     Group,
     Letters,
     ResilientTransport,
+    Sighting,
     Tag,
 )
 from dssfn.transports.reasons import Reason
@@ -153,6 +154,10 @@ class RecordingTransport:
     def accounts(self) -> dict[str, tuple[Account, bool]]:
         """Return the traffic with every neighbour, and whether it is connected."""
         return self._carrier.accounts()
+
+    def sightings(self) -> dict[str, Sighting]:
+        """Return what is known of every neighbour now."""
+        return self._carrier.sightings()
 
 
 def recorded_letters(folder: Path) -> Iterator[tuple[Head, Numbers]]:

@@ -441,3 +441,38 @@ def test_those_who_are_not_there_at_the_start_are_named_soon_and_once(board, cap
     said = [record.getMessage() for record in caplog.records]
     assert said.count("waiting for n2") == 1
     assert caught.value.peer == "n2"
+
+
+def test_what_is_known_of_neighbours_follows_what_they_say_and_do(board):
+    assert not any(one.was_seen or one.is_up for one in board.sightings().values())
+    link, stream = _greet(board)
+    board.receive(link, stream, _letter(tag=Tag(2, 0, 0, (1,))))
+    seen = board.sightings()
+    assert seen.keys() == {"n1", "n2"}
+    assert seen["n1"].is_up
+    assert (seen["n1"].layer, seen["n1"].n_received) == (2, 1)
+    status = pb.Status(layer=-2, waiting_for=["n3", "a stranger"])
+    board.receive(link, stream, pb.Envelope(status=status).SerializeToString())
+    told = board.sightings()["n1"]
+    assert told.layer == 2  # between layers there is none
+    assert told.waiting_for == ("n3",)
+    board.receive(link, stream, _goodbye(pb.Goodbye.FINISHED))
+    board.ended(link, stream, "cut")
+    left = board.sightings()["n1"]
+    assert (left.is_up, left.was_seen, left.reason) == (False, True, Reason.FINISHED)
+    assert left.account.n_connections == 1
+    assert left.waiting_for == ()
+
+
+def test_who_is_waited_for_is_known_while_the_training_waits(board):
+    board.patience = 100.0
+    link, stream = _greet(board)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(board.exchange, TAG, {}, [(1, 0)])
+        while (waited := board.sightings()["n1"].waited) is None:
+            time.sleep(0.001)
+        assert waited >= 0
+        assert board.sightings()["n2"].waited is None
+        board.receive(link, stream, _letter())
+        waiting.result()
+    assert board.sightings()["n1"].waited is None

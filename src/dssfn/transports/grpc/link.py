@@ -15,13 +15,13 @@ the lock.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 from dssfn._typing import NodeId, Numbers
 from dssfn.errors import ProtocolError
 from dssfn.numbered import Incoming, Outgoing
-from dssfn.transports.base import Account, Tag
+from dssfn.transports.base import Account, Sighting, Tag
 from dssfn.transports.grpc.wire import Frame
 from dssfn.transports.reasons import Reason
 
@@ -89,6 +89,7 @@ class Link:
     inbox: deque[Frame] = field(default_factory=deque)
     account: Account = field(default_factory=Account)
     waiting_for: tuple[str, ...] = ()  # as the peer says
+    layer: int | None = None  # the last that the peer spoke of
     goodbye: Reason | None = None  # its last words
     trouble: str = ""  # what keeps it from being connected
 
@@ -151,6 +152,7 @@ class Link:
             raise ProtocolError(f"it is more than {MOST_AHEAD} letters ahead")
         self.came.skip_to(frame.number)
         self.newest_epoch = max(self.newest_epoch, frame.epoch)
+        self.speaks_of(frame.tag.layer)
         if frame.epoch < epoch:
             return False
         self.inbox.append(frame)
@@ -178,6 +180,29 @@ class Link:
     def _forget_before(self, epoch: int) -> None:
         while self.inbox and self.inbox[0].epoch < epoch:
             self.inbox.popleft()
+
+    def speaks_of(self, layer: int) -> None:
+        """Note the layer that the peer is in; before and between layers it has none."""
+        if layer >= 0:
+            self.layer = layer
+
+    def sighted(self, now: float, waited: float | None) -> Sighting:
+        """Return what is known of the peer, whose letter is waited for or not."""
+        is_up, was_seen = self.stream is not None, self.peer_incarnation is not None
+        changed = self.attached_at if is_up else self.detached_at
+        return Sighting(
+            is_up=is_up,
+            was_seen=was_seen,
+            since=now - (changed or self.lost_since),
+            silent=now - self.last_heard if is_up else 0.0,
+            waited=waited,
+            layer=self.layer,
+            waiting_for=self.waiting_for if is_up else (),
+            reason=self.goodbye,
+            n_sent=self.n_sent,
+            n_received=self.n_received,
+            account=replace(self.account),
+        )
 
     def is_alive(self, now: float, silence: float) -> bool:
         """Return whether something was heard over a stream not long ago."""

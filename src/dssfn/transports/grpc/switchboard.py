@@ -41,7 +41,14 @@ from dssfn.errors import (
     Regroup,
     TransportError,
 )
-from dssfn.transports.base import WAIT_WHEN_GONE, Account, Arc, Letters, Tag
+from dssfn.transports.base import (
+    WAIT_WHEN_GONE,
+    Account,
+    Arc,
+    Letters,
+    Sighting,
+    Tag,
+)
 from dssfn.transports.grpc import exchange_pb2 as pb
 from dssfn.transports.grpc.epochs import RESTARTS_IN_VAIN, Epochs
 from dssfn.transports.grpc.greetings import Greetings
@@ -126,6 +133,7 @@ class Switchboard:
         self._has_named = False  # those who were not there at the start
         self.at = Tag(-1, -1, 0, ())  # the exchange that the training is in
         self._missing: tuple[str, ...] = ()
+        self._began = now  # this exchange
         self._given_up: tuple[str, ...] = ()
         self._out_of_step: dict[NodeId, float] = {}  # neighbours, since when
         self.tally = Tally(log, period=deadline)
@@ -143,7 +151,7 @@ class Switchboard:
             self.epochs.reach(tag.layer)
             for (_, peer), values in letters.items():
                 self._post(self._links[peer], tag, values)
-            began = time.monotonic()
+            began = self._began = time.monotonic()
             try:
                 return self._collect(tag, expected, began)
             finally:
@@ -178,6 +186,15 @@ class Switchboard:
             return {
                 link.name: (link.account, link.stream is not None)
                 for link in self._links.values()
+            }
+
+    def sightings(self) -> dict[str, Sighting]:
+        """Return what is known of every neighbour now."""
+        with self._changed:
+            now, missing = time.monotonic(), self._missing
+            return {
+                name: link.sighted(now, now - self._began if name in missing else None)
+                for name, link in self._by_name.items()
             }
 
     def _post(self, link: Link, tag: Tag, values: Numbers) -> None:
@@ -412,6 +429,7 @@ class Switchboard:
     def _heed(self, link: Link, status: pb.Status) -> None:
         link.confirm(status.received)
         link.waiting_for = self._members(status.waiting_for)
+        link.speaks_of(status.layer)
         if not self._has_begun:
             self._plans.agrees(link.name, status.agreeing)
 

@@ -1,0 +1,1 @@
+"""The page of a running node, and the same for a terminal."""

@@ -1,0 +1,140 @@
+"""The status of a node as tables, for the page and for a terminal alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dssfn.report.numbers import NONE, clean, count, plural, seconds, setting, size
+from dssfn.report.table import Table
+from dssfn.status import NodeStatus, State, Status
+
+MOST_LISTED = 10  # nodes: of more, only those are listed of which something is known
+
+
+def nodes_table(status: Status, *, numbered: bool = False) -> Table:
+    """Return what is known of the nodes; of many others only how many there are.
+
+    Parameters
+    ----------
+    status : Status
+        The status.
+    numbered : bool
+        Whether nodes have their numbers in the plan beside their names.
+    """
+    awaited = {name for node in status.nodes for name in node.waits_for}
+    shown = [
+        (number, node)
+        for number, node in enumerate(status.nodes)
+        if len(status.nodes) <= MOST_LISTED
+        or node.state is not State.UNKNOWN
+        or node.name in awaited
+    ]
+    knows_parts = any(node.takes_part is not None for node in status.nodes)
+    n_others = len(status.nodes) - len(shown)
+    note = "Layer: of a neighbour, the last that it spoke of."
+    if n_others:
+        few = plural(n_others, "node is no neighbour", "nodes are no neighbours")
+        note = f"{few} of this node, which knows little of them. {note}"
+    return Table(
+        "Nodes",
+        (
+            *(["No."] * numbered),
+            *("Node", "State", "For", "Layer", "Waits for"),
+            *(["Takes part"] * knows_parts),
+        ),
+        [
+            (
+                *([str(number)] * numbered),
+                *_node_row(node),
+                *([setting(node.takes_part)] * knows_parts),
+            )
+            for number, node in shown
+        ],
+        numeric_from=7,
+        note=note,
+    )
+
+
+def _node_row(node: NodeStatus) -> Sequence[str]:
+    return (
+        clean(node.name),
+        node.state.value,
+        NONE if node.since is None else seconds(node.since),
+        NONE if node.layer is None else str(node.layer),
+        some_names(node.waits_for) or NONE,
+    )
+
+
+def some_names(names: Sequence[str]) -> str:
+    """Return names, and of many how many more there are.
+
+    >>> some_names(["a", "b", "c", "d", "e"])
+    'a, b, c and 2 more'
+    """
+    shown = ", ".join(clean(name) for name in names[:3])
+    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
+
+
+def links_table(status: Status) -> Table:
+    """Return the traffic with every neighbour."""
+    return Table(
+        "Traffic with every neighbour",
+        (
+            "Neighbour", "Up", "Letters to", "from", "Bytes to", "from", "Waited",
+            "Opened",
+        ),
+        [
+            (
+                clean(one.name),
+                "yes" if one.is_connected else "no",
+                count(one.letters_sent),
+                count(one.letters_received),
+                size(one.bytes_sent),
+                size(one.bytes_received),
+                seconds(one.seconds_waited),
+                count(one.connections),
+            )
+            for one in status.links
+        ],
+        numeric_from=2,
+        note="Letters are counted since the neighbour was last started, the rest since "
+        "this node was. Waited: until its letters came, summed up. Opened: how many "
+        "connections there were.",
+    )  # fmt: skip
+
+
+def layers_table(status: Status) -> Table | None:
+    """Return the layers that are finished; None before the first one is."""
+    if not status.layers:
+        return None
+    return Table(
+        "Layers, of all nodes together",
+        ("Layer", "Units", "Cost, of the first", "Training", "Validation"),
+        [
+            (
+                str(one.layer),
+                NONE if one.units is None else count(one.units),
+                f"{100 * one.relative_cost:.3g} %",
+                f"{one.train_error_db:.2f} dB",
+                NONE
+                if one.validation_error_db is None
+                else f"{one.validation_error_db:.2f} dB",
+            )
+            for one in status.layers
+        ],
+    )
+
+
+def log_table(status: Status) -> Table | None:
+    """Return the latest lines of the log, the latest first."""
+    if not status.log:
+        return None
+    return Table(
+        "The latest lines, the newest first",
+        ("Time", "Level", "Line"),
+        [
+            (clean(one.time[11:19]), clean(one.level.lower()), clean(one.text, 400))
+            for one in reversed(status.log)
+        ],
+        numeric_from=3,
+    )
