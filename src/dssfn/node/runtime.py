@@ -184,7 +184,10 @@ class NodeTraining:
         """Train, from the last checkpoint if there is one."""
         self._load()
         if self._may_end_alone:
-            self.transport.patience = WAIT_WHEN_COMPLETE * self.transport.deadline
+            # Others first wait for those who are gone.
+            leave_after = self.elastic.leave_after if self.elastic else 0.0
+            patience = WAIT_WHEN_COMPLETE * self.transport.deadline + leave_after
+            self.transport.patience = patience
         else:
             self.transport.patience = self.start_deadline or math.inf
         try:
