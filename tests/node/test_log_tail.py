@@ -18,6 +18,11 @@ WORDS = ShownWords(NAMES)
 DIGEST = "7f" * 32
 
 WHOLE = [
+    "epoch 3: taking part are north, south; without a.east-2",
+    "epoch 1: taking part are north, south, a.east-2",
+    "received 4 solved layers from a neighbour",
+    "waiting for all to agree on who takes part",
+    "south is restarted",
     "north starts: plan 0123456789abcdef",
     "south is connected",
     "south is back",

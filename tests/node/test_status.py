@@ -68,6 +68,7 @@ def made(seen=None, *, records=(), n_layers=2, at=None, have_met=True, **changes
         progress=SimpleNamespace(n_layers=n_layers) if n_layers else None,
         is_complete=False,
         records={record.layer: record for record in records},
+        members=changes.pop("members", None),
     )
     for name, value in changes.items():
         setattr(training, name, value)
@@ -160,3 +161,16 @@ def test_a_wait_that_lasts_counts_already():
 
 def test_days_of_the_certificate_are_whole_ones():
     assert made().certificate_days == 12
+
+
+def test_who_takes_part_is_known_of_all_nodes_where_some_may_stay_away():
+    gone = replace(HERE, is_up=False)
+    status = made({"north": gone, "east": HERE}, members=(1, 2, 3))
+    states = {node.name: node.state for node in status.nodes}
+    assert states == {
+        "north": State.LEFT_OUT,
+        "south": State.THIS,
+        "east": State.HERE,
+        "west": State.HERE,  # no neighbour, but it takes part
+    }
+    assert [node.takes_part for node in status.nodes] == [False, True, True, True]

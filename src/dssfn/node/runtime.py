@@ -175,6 +175,7 @@ class NodeTraining:
     noise: NoiseSource | None = None
     names: Sequence[str] = ()
     elastic: Elastic | None = None
+    members: tuple[NodeId, ...] | None = None  # who takes part, if not all must
     course: Course = field(default_factory=Course)  # what was found, and by whom
     progress: Progress | None = None  # the layers that are being worked on
     furthest: Progress | None = None  # the most layers that this node ever had
@@ -280,6 +281,7 @@ class NodeTraining:
                 self.averaging,
                 self.transport.epoch,
             )
+        self.members = group.members
         here = {node: number for number, node in enumerate(group.members)}
         topology = from_edges(len(here), [(here[i], here[j]) for i, j in group.edges])
         absent = [k for k in range(self.topology.n_nodes) if k not in here]

@@ -153,6 +153,8 @@ def _nodes(
             state = State.UNKNOWN
         else:
             state, since = state_of(one, deadline)
+        part = None if training.members is None else number in training.members
+        state = _as_member(state, part)
         yield NodeStatus(
             name=name,
             state=state,
@@ -161,7 +163,15 @@ def _nodes(
             waits_for=(
                 waits_for if state is State.THIS else one.waiting_for if one else ()
             ),
+            takes_part=part,
         )
+
+
+def _as_member(state: State, takes_part: bool | None) -> State:
+    """Return what a node does, as far as it follows from whether it takes part."""
+    if takes_part is False and state in (State.GONE, State.UNSEEN, State.UNKNOWN):
+        return State.LEFT_OUT
+    return State.HERE if takes_part and state is State.UNKNOWN else state
 
 
 def _layer_of(one: Sighting | None, most: int) -> int | None:
