@@ -137,6 +137,11 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             self._check_private()
         if self.quorum is not None:
             self._check_quorum(self.quorum)
+        if self.leave_after is not None and self.quorum is None:
+            raise PlanError(
+                "`leave_after` must come with a `quorum`: without one, all nodes must "
+                "be there, and nobody is left out."
+            )
         if self.leave_after is not None and not 0 < self.leave_after < 1e6:
             raise PlanError(
                 "`leave_after` must be a positive number of seconds, "

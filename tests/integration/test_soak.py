@@ -64,7 +64,7 @@ def check_key_streams(lab, names=None):
     for name in names or lab.names:
         log = (lab.folder(name) / "out" / "node.log").read_text()
         used = Counter(re.findall(r"mask ([a-p]{16})", log))
-        assert set(used.values()) == {1}
+        assert set(used.values()) <= {1}
         every += used
     assert max(every.values()) == 2
 

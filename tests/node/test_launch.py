@@ -38,6 +38,7 @@ def test_a_node_tells_of_the_layers_that_it_has_seen_end(simulated, n_known, tmp
         scores=None,
         mask_keys=None,
         noise=None,
+        took_part=[],
         transport=SimpleNamespace(accounts=lambda: {"b": (Account(bytes_sent=8), 0)}),
     )
     result = _finish(simulated.networks[0], training, "abc", tmp_path, 1.5)

@@ -125,6 +125,22 @@ def init(
     min_nodes: Annotated[
         int, option("With fewer nodes than this none takes part.", NETWORK)
     ] = FEWEST_HIDDEN,
+    quorum: Annotated[
+        int | None,
+        option(
+            "So many nodes go on without the others; more than half.",
+            NETWORK,
+            show_default="all must be there",
+        ),
+    ] = None,
+    leave_after: Annotated[
+        float | None,
+        option(
+            "With --quorum: seconds after which a node that is gone is left out.",
+            NETWORK,
+            show_default="10 round deadlines",
+        ),
+    ] = None,
     min_rows: Annotated[
         int, option("A node with fewer rows takes no part.", NETWORK)
     ] = 20,
@@ -232,6 +248,8 @@ def init(
         secure=preset != "paper" if secure is None else secure,
         mask_degree=mask_degree,
         min_nodes=min_nodes,
+        quorum=quorum,
+        leave_after=leave_after,
         min_rows=min_rows,
         min_cell=min_cell,
         publish_sites=publish_sites,

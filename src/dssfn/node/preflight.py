@@ -23,7 +23,7 @@ from dssfn.errors import DataError, InputError, ProtocolError, TransportError
 from dssfn.federation import Federation, split_address
 from dssfn.masking import mask_partners
 from dssfn.node.checkpoint import CHECKPOINT_FILE, Checkpoints
-from dssfn.node.connect import largest_letter, neighbours_of
+from dssfn.node.connect import largest_letter, leave_after_of, neighbours_of
 from dssfn.node.few_rows import (
     check_nodes,
     check_numbers,
@@ -264,6 +264,8 @@ def examine(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
     samples = yield from _examine_data(spec, federation, plan)
     yield from _examine_test(spec, plan)
     yield _masks_of(spec, federation)
+    if federation.is_elastic:
+        yield Finding("quorum", None, _quorum_of(federation))
     if plan.is_private:
         yield _finding("privacy", partial(_budget_of, spec, federation))
     yield _finding("out", out)
@@ -294,6 +296,16 @@ def _page_of(address: str) -> Finding:
     except TransportError as exc:
         return Finding("page", False, str(exc))
     return Finding("page", True, f"{address} is free; only this machine can read it")
+
+
+def _quorum_of(federation: Federation) -> str:
+    """Say how many nodes go on without the others."""
+    others = len(federation.nodes) - (federation.quorum or 0)
+    return (
+        f"{federation.quorum} of {len(federation.nodes)} nodes go on if up to {others} "
+        f"are gone for {leave_after_of(federation):g} s; who leaves or comes back "
+        "shows the others how many rows it has"
+    )
 
 
 def _masks_of(spec: NodeSpec, federation: Federation) -> Finding:

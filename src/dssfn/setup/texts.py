@@ -24,6 +24,8 @@ _RULES = {
     "round_deadline": "seconds within which a neighbour that is gone is named",
     "secure": "whether messages are masked, so that nodes see totals only",
     "min_nodes": "with fewer nodes none takes part: two learn each other's sums",
+    "quorum": "so many nodes go on without those who are gone; else all must be there",
+    "leave_after": "seconds after which a node that is gone is left out",
     "min_rows": "a node with fewer rows takes no part: little would hide them",
     "min_cell": "statistics show no count of fewer rows",
     "publish_sites": "whether statistics show the figures of every node",
@@ -182,7 +184,9 @@ def plan_text(federation: Federation, *, left_open: Collection[str] = ()) -> str
 
 def _rules(federation: Federation) -> Iterator[str]:
     for name, comment in _RULES.items():
-        yield f"{setting(name, getattr(federation, name))}  # {comment}\n"
+        value = getattr(federation, name)
+        if value is not None:
+            yield f"{setting(name, value)}  # {comment}\n"
 
 
 def _graph(federation: Federation) -> str:
