@@ -13,15 +13,18 @@ from typer.testing import CliRunner
 
 from dssfn.cli.main import app
 from dssfn.cli.report import try_to_report
+from dssfn.config import Plan
 from dssfn.report.canvas import COLOURS
+from dssfn.report.card.data import data_chapter
 from dssfn.report.layout import positions
 from dssfn.report.training import tables
 from dssfn.report.training.figures import NAMES, draw_all
 from dssfn.report.training.page import make_page
-from dssfn.results import Result, write_result
+from dssfn.results import Result, Stint, write_result
 from dssfn.topology import KINDS, build_topology
 from tests.support.report_sample import found_result, node_result, sample_result
 
+PLAN = Plan(n_features=2, classes=("a", "b"))
 NOTHING = {"rounds": 0, "bytes_total": 0}
 NASTY = ["<script>alert(1)</script>", "$x^{2$", 'id="a"', "#0069a8", "a\x00\ud800\n数"]
 
@@ -365,3 +368,20 @@ def test_the_report_of_a_node_is_as_private_as_its_result(tmp_path):
     assert {"report.html", "cost.svg", "cost.png"} <= {path.name for path in made}
     assert {path.stat().st_mode & 0o777 for path in made} == {0o600}
     assert (tmp_path / "figures").stat().st_mode & 0o777 == 0o700
+
+
+def test_who_took_part_is_a_column_where_some_nodes_stayed_away():
+    known = node_result()
+    result = msgspec.convert(known, Result)
+    assert "took part" not in tables.layers_table(result).head
+    n_nodes = known["settings"]["n_nodes"]
+    everybody = [f"n{k}" for k in range(n_nodes)]
+    for row in known["layers"]:
+        row["took_part"] = everybody if row["layer"] else ["n0", "n1"]
+    known["stints"] = [{"first": 0, "nodes": [0, 1]}]
+    result = msgspec.convert(known, Result)
+    table = tables.layers_table(result)
+    at = list(table.head).index("took part")
+    others = len(known["layers"]) - 1
+    assert [row[at] for row in table.rows] == ["n0, n1", *["all"] * others]
+    assert "n0, n1" in data_chapter(PLAN, result).tables[-1].markdown()

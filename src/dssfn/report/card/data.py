@@ -19,6 +19,8 @@ def data_chapter(plan: Plan, result: Result | None) -> Chapter:
         tables.append(_columns_table(plan.schema))
     else:
         tables.append(_features_table(plan))
+    if result is not None and result.stints:
+        tables.append(_attendance_table(result))
     return Chapter("Training data", _words(result), tables)
 
 
@@ -32,6 +34,14 @@ def _words(result: Result | None) -> list[str]:
         rows = plural(round(result.scores.total.n), "row")
         said += f" The model was validated on {rows} of theirs."
     return [said]
+
+
+def _attendance_table(result: Result) -> Table:
+    """Return whose rows every layer was learned from."""
+    rows = [
+        (str(row.layer), clean(", ".join(row.took_part), 400)) for row in result.layers
+    ]
+    return Table("Who took part in which layer", ("layer", "nodes"), rows)
 
 
 def _target_table(plan: Plan) -> Table:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from dssfn.report.html import Headline
@@ -25,6 +27,7 @@ from dssfn.results import Equivalence, Layer, Result
 
 MOST_CONFUSIONS = 8
 MOST_TRIED = 24  # rows of what was tried
+MOST_NAMED = 6  # nodes that took part in a layer
 
 _GROUPS = {
     "Data": ("partition", "n_features", "feature_names", "classes", "targets"),
@@ -264,7 +267,21 @@ def _layer_cells(row: Layer, result: Result) -> dict[str, str]:
     cells["averages"] = count(row.iterations)
     if result.node is None:
         cells["rounds"], cells["sent"] = _traffic_of(row)
+    if result.stints:
+        cells["took part"] = taking_part(row.took_part, result.settings.n_nodes)
     return cells
+
+
+def taking_part(names: Sequence[str], n_nodes: int) -> str:
+    """Return the nodes whose samples a layer was learned from, in a few words.
+
+    >>> taking_part(["a", "b"], 3), taking_part(["a"] * 12, 20), taking_part("abc", 3)
+    ('a, b', '12 of 20', 'all')
+    """
+    if len(names) == n_nodes:
+        return "all"
+    few = len(names) <= MOST_NAMED
+    return ", ".join(names) if few else f"{len(names)} of {n_nodes}"
 
 
 def found_table(result: Result) -> Table | None:
