@@ -20,7 +20,7 @@ from dssfn.report.layout import positions
 from dssfn.report.training import tables
 from dssfn.report.training.figures import NAMES, draw_all
 from dssfn.report.training.page import make_page
-from dssfn.results import Result, Stint, write_result
+from dssfn.results import Result, write_result
 from dssfn.topology import KINDS, build_topology
 from tests.support.report_sample import found_result, node_result, sample_result
 
