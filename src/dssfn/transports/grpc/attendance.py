@@ -75,11 +75,15 @@ class Attendance:
         """Take what a neighbour has told; return whether there is news to be told."""
         return self._tell(links, self.roll.hear(entries))
 
+    def end(self, links: Collection[Link]) -> None:
+        """Say that the group's epoch is over; the training then finds it so."""
+        if self.group is not None:
+            self._tell(links, self.roll.leave())
+
     def leave(self, links: Collection[Link]) -> None:
         """Leave the group: its epoch is over."""
-        if self.group is not None:
-            self.group = None
-            self._tell(links, self.roll.leave())
+        self.end(links)
+        self.group = None
 
     def finish(self, links: Collection[Link]) -> None:
         """Say that this node holds the finished model."""
