@@ -89,6 +89,7 @@ PARTIES = Registry(
         "chebyshev": "dssfn.consensus.resending:chebyshev",
         "exact": "dssfn.consensus.resending:exact",
         "tree": "dssfn.consensus.resending:tree",
+        "push-sum": "dssfn.consensus.push_sum:push_sum",
     },
 )
 """Ways to average over links that lose letters: each a function of a graph and a wanted
