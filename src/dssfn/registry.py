@@ -66,6 +66,7 @@ SOLVERS = Registry(
         "gram": "dssfn.solvers.gram:Gram",
         "krylov": "dssfn.solvers.krylov:Krylov",
         "admm": "dssfn.solvers.admm:Admm",
+        "relaxed": "dssfn.solvers.relaxed:Relaxed",
     },
 )
 """Ways to solve a layer over the network: each a `dssfn.solvers.Solver`."""

@@ -272,6 +272,8 @@ class PushSumSeat:
 
     def answer(self, now: float, sender: NodeId, content: Content) -> list[Post]:
         """Tell a node that does not know it that all have what they wanted."""
+        if not isinstance(content, Content):
+            return []  # of a party that is none of an averaging
         step = content.step
         self._let_rest()
         known = self._resting.get(step)
@@ -324,6 +326,16 @@ class PushSumParty:
     def may_rest(self) -> bool:
         """Whether all nodes are known to have the total."""
         return self.table.is_complete
+
+    def estimate(self) -> Numbers | None:
+        """Return what this node would take for the total or average now, if anything.
+
+        It is good to no known accuracy; the result is exact.
+        """
+        if self.result is not None or self._level == SIZING:
+            return self.result
+        limbs = self._layout.rounded(self._mass[:-1] * self._to_total())
+        return self._layout.values(limbs).reshape(self._value.shape)
 
     def begin(self, now: float) -> Sequence[Post]:
         """Start, and return what to send first."""
@@ -428,9 +440,7 @@ class PushSumParty:
 
     def _look(self) -> None:
         """Find the total, if it can be read from this node's mass."""
-        to_total = self.place.n_nodes * self._weight / int(self._mass[-1])
-        if to_total > 2.0**self._layout.guard:
-            return  # nearly all mass has been passed on, and none has come yet
+        to_total = self._to_total()
         probe = self._mass[self._probe] * to_total
         self._probed = self._layout.rounded(probe)
         away = np.abs(probe / 2.0**self._layout.guard - self._probed)
@@ -441,6 +451,11 @@ class PushSumParty:
         if fingerprint(limbs, self._keys) == wanted:
             values = self._layout.values(limbs).reshape(self._value.shape)
             self._find(values)
+
+    def _to_total(self) -> float:
+        """Return by how much this node's mass is multiplied to estimate the total."""
+        most = 2.0**self._layout.guard  # if nearly all was passed on, and none has come
+        return min(self.place.n_nodes * self._weight / int(self._mass[-1]), most)
 
     def _find(self, values: Numbers) -> None:
         values.setflags(write=False)

@@ -175,6 +175,7 @@ def simulate_events(
             programs,
             parties,
             conditions,
+            topology=topology,
             n_samples=[shard.n_samples for shard in shards],
             trace=trace,
             stated=_stated(plan, shards),
@@ -196,6 +197,7 @@ def run_programs(
     scheme: PartyScheme,
     conditions: Conditions,
     *,
+    topology: Topology | None = None,
     n_samples: Sequence[int] | None = None,
     trace: Trace | None = None,
     stated: Stated | None = None,
@@ -211,6 +213,8 @@ def run_programs(
         How averages are found.
     conditions : Conditions
         What links and nodes are like.
+    topology : Topology, optional
+        Who talks to whom, for programs that send letters of their own.
     n_samples : sequence of int, optional
         How many samples each node has, which decides how long it computes; by default
         none.
@@ -225,7 +229,14 @@ def run_programs(
     """
     shared = Shared(len(programs))
     hosts = [
-        Host(node, program, scheme.seat(node), shared, stated)
+        Host(
+            node,
+            program,
+            scheme.seat(node),
+            shared,
+            neighbours=() if topology is None else topology.neighbours(node),
+            stated=stated,
+        )
         for node, program in enumerate(programs)
     ]
     hosts[0].on_message = on_message
