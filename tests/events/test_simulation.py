@@ -321,6 +321,10 @@ def test_what_cannot_be_simulated_is_refused():
         simulate_events(shards, plan, RING, nodes={7: NodeModel()})
     with pytest.raises(PlanError, match="`deadline` must be a positive"):
         simulate_events(shards, plan, RING, deadline=0.0)
+    with pytest.raises(PlanError, match="`seed` must not be negative"):
+        simulate_events(shards, plan, RING, seed=-1)
+    with pytest.raises(PlanError, match="`seconds_per_number` must be finite"):
+        simulate_events(shards, plan, RING, seconds_per_number=-1.0)
     with pytest.raises(PlanError, match="`scheme` must be one of"):
         simulate_events(shards, plan, RING, scheme="tre")
 

@@ -45,6 +45,8 @@ class Conditions:
                 "`deadline` must be a positive number of seconds of simulated time, "
                 f"got {self.deadline!r}."
             )
+        if self.seed < 0:
+            raise PlanError(f"`seed` must not be negative, got {self.seed}.")
         if not 0 <= self.seconds_per_number < math.inf:
             raise PlanError(
                 "`seconds_per_number` must be finite and not negative, got "

@@ -59,7 +59,8 @@ class EventSimulation:
     posts_by_layer : dict
         The same by layer; -1 is what was agreed on before layer 0.
     lockstep_letters : int
-        Letters of the same training over perfect links, all nodes in step.
+        Letters of the same training over perfect links, by the plan's scheme and with
+        all nodes in step.
     trace : Trace
         What happened, event by event.
     """
