@@ -111,7 +111,7 @@ def test_nodes_that_wait_for_one_that_is_away_send_less_and_less():
     until = 200.0
     _, network = run(scheme, values, away=lambda node, now: node == 2 and now < until)
     n_sendings = len(network.sent) / 5
-    assert n_sendings < 5 * until / 0.2 / 4  # a quarter of one per round trip and node
+    assert n_sendings < 5 * until / 0.2 / 3  # a third of one per round trip and node
 
 
 def test_a_node_alone_has_its_own_total():

@@ -57,7 +57,12 @@ class Pace:
         self._sent_at[number] = now
         self._n_unchanged = 0 if has_changed else self._n_unchanged + 1
         n_in_vain = max(len(self._sent_at), self._n_unchanged)
-        return WAIT * self.trip * min(2.0 ** min(n_in_vain // IN_VAIN, 10), SLOWEST)
+        return self.usual * min(2.0 ** min(n_in_vain // IN_VAIN, 10), SLOWEST)
+
+    @property
+    def usual(self) -> float:
+        """The seconds between two sendings while letters come."""
+        return WAIT * self.trip
 
     @property
     def least(self) -> float:

@@ -235,9 +235,10 @@ class RelaxedParty:
         is_last = self._number == self._n_iter or self._ended >= self._z.keys()
         if is_last:  # also if no letter can come any more
             self.result = self.x
-        wait = self._pace.sent(now, self._number)
+        self._pace.sent(now, self._number)
         self._not_before = now + self._pace.least
-        self.due = None if is_last else now + wait
+        # Iterations are counted, so there is no need to be slow when nobody is heard.
+        self.due = None if is_last else now + self._pace.usual
         return [self._post(now, j, is_last) for j in self._z if j not in self._ended]
 
     def _post(self, now: float, receiver: NodeId, is_last: bool) -> Post:
