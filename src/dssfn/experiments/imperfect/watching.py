@@ -15,7 +15,7 @@ import numpy as np
 from dssfn._typing import Array, NodeId
 from dssfn.parties import Party, PartyScheme, Post, Seat
 
-STEP = 1.12  # from one look to the next, as a factor of simulated time
+STEP = 1.25  # from one look to the next, as a factor of simulated time
 FIRST_LOOK = 0.02  # seconds
 
 
