@@ -22,6 +22,7 @@ from collections.abc import Mapping
 from dssfn._typing import NodeId
 from dssfn.config import AUTO, Plan
 from dssfn.consensus import Averaging, make_averaging, seconds
+from dssfn.consensus.push_sum import leads_everywhere
 from dssfn.errors import PlanError
 from dssfn.solvers import solver_of
 from dssfn.topology import LARGEST_SPECTRUM, Topology
@@ -109,14 +110,17 @@ def choose_parties(
     Returns
     -------
     str or None
-        "push-sum", or None for the plan's scheme with resending.
+        "push-sum", or None for the plan's scheme with resending, which also tells who
+        is silent where a graph has fallen apart.
     """
-    open_losses = [loss for loss in losses.values() if loss < 1]
-    if len(open_losses) < len(losses):
-        return "push-sum"  # no acknowledgement comes back over such a link
-    if topology.n_nodes > LARGEST_SPECTRUM or not open_losses:
+    still_open = {arc: loss for arc, loss in losses.items() if loss < 1}
+    if len(still_open) < len(losses):  # no acknowledgement comes back over some links
+        can_serve = leads_everywhere(topology.n_nodes, still_open)
+        return "push-sum" if can_serve else None
+    is_asked_for = averaging.name != "tree"
+    if is_asked_for or topology.n_nodes > LARGEST_SPECTRUM or not losses:
         return None
-    loss = math.fsum(open_losses) / len(open_losses)
+    loss = math.fsum(losses.values()) / len(losses)
     again = resending_letters(averaging, loss)
     return None if again <= push_sum_letters(topology, loss) else "push-sum"
 

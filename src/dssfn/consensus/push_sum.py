@@ -200,14 +200,11 @@ class PushSum:
 
     def __init__(self, n_nodes: int, arcs: Iterable[tuple[NodeId, NodeId]]) -> None:
         self.n_nodes, self.arcs = n_nodes, frozenset(arcs)
-        for ways in (self.arcs, [(j, i) for i, j in self.arcs]):
-            n_reached = len(_reached(n_nodes, ways))
-            if n_reached < n_nodes:
-                raise TopologyError(
-                    "`arcs` must lead from every node to every other, but only "
-                    f"{n_reached} of {n_nodes} nodes are joined both ways to node 0. "
-                    "Add a link in the other direction."
-                )
+        if not leads_everywhere(n_nodes, self.arcs):
+            raise TopologyError(
+                "`arcs` must lead from every node to every other, and do not. Add a "
+                "link in the other direction."
+            )
         self.is_one_way = any((j, i) not in self.arcs for i, j in self.arcs)
 
     @classmethod
@@ -230,6 +227,17 @@ class PushSum:
 def push_sum(topology: Topology, tol: float) -> PushSum:
     """Return push-sum for a graph, which finds exact totals."""
     return PushSum.of(topology)
+
+
+def leads_everywhere(n_nodes: int, arcs: Iterable[tuple[NodeId, NodeId]]) -> bool:
+    """Return whether arcs lead from every node to every other.
+
+    >>> leads_everywhere(2, [(0, 1)]), leads_everywhere(2, [(0, 1), (1, 0)])
+    (False, True)
+    """
+    there = list(arcs)
+    back = [(receiver, sender) for sender, receiver in there]
+    return all(len(_reached(n_nodes, ways)) == n_nodes for ways in (there, back))
 
 
 def _reached(n_nodes: int, arcs: Iterable[tuple[NodeId, NodeId]]) -> set[NodeId]:

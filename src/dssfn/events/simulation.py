@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -183,8 +183,9 @@ def simulate_events(
             stated=_stated(plan, shards),
             on_message=on_message,
         )
+    training = book.closed(networks, averaging, time.perf_counter() - start)
     return EventSimulation(
-        training=book.closed(networks, averaging, time.perf_counter() - start),
+        training=replace(training, consensus=parties.name),
         scheme=parties.name,
         seconds=engine.now,
         posts=engine.account.total,

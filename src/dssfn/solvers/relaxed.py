@@ -14,8 +14,10 @@ and nothing is averaged over the network.
 It converges, and it is slow: what a node knows passes to others through the costs of
 all nodes between them, so the less the nodes' samples are alike the longer it takes.
 After `n_iter` iterations nodes hold different matrices; a training tells how different
-(`node_spread`). Where sums are exact (`dssfn.consensus.push_sum`, resending along a
-tree), a layer takes one averaging. This solver is here to be compared with.
+(`node_spread`). Every node counts its own iterations, so one that begins after its
+neighbours have ended hears nothing more, and ends with them. Where sums are exact
+(`dssfn.consensus.push_sum`, resending along a tree), a layer takes one averaging. This
+solver is here to be compared with.
 """
 
 from __future__ import annotations

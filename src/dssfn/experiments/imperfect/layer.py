@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from dssfn._typing import Array
 from dssfn.ball import solve_ball, squared_norm
@@ -143,6 +144,13 @@ def measured(
 ) -> Metrics:
     """Return time, bytes and gaps of a contender on one layer."""
     layer = layer_of(case, partition, seed, data_dir)
+    with threadpool_limits(1, user_api="blas"):  # matrices are small
+        return _watched_layer(case, contender, trouble, layer, seed)
+
+
+def _watched_layer(
+    case: Case, contender: str, trouble: str, layer: Layer, seed: int
+) -> Metrics:
     gap = layer.gap()
     perfect = contender == "perfect"
     conditions = conditions_of(case, "loss 0" if perfect else trouble, seed)
@@ -169,7 +177,8 @@ def _relaxed(case: Case, layer: Layer, gap: Gap, conditions: Conditions) -> Metr
         x: Array = yield Joint(partial(_watched, request, watch), layer=0)
         return x
 
-    scheme = PARTIES["tree"](layer.topology, 0.0)  # for the penalty alone
+    # For the penalty alone; resending would let some nodes begin seconds after others.
+    scheme = PARTIES["push-sum"](layer.topology, 0.0)
     programs = [program(share) for share in layer.shares]
     results = _run(programs, scheme, layer, conditions, watch)
     return _metrics(watch, gap, results)

@@ -42,7 +42,7 @@ def trained(
         links=conditions.links,
         nodes=conditions.nodes,
         seed=seed,
-        scheme="push-sum" if contender == "push-sum" else "tree",
+        scheme="tree" if contender == "tree" else "push-sum",
     )
     pairs = [
         pair
