@@ -44,11 +44,6 @@ class Pace:
     _n_unchanged: int = 0  # sendings since something has changed
     _sent_at: dict[int, float] = field(default_factory=dict)  # unheard sendings
 
-    def begin(self) -> None:
-        """Start to count sendings anew."""
-        self._n_unchanged = 0
-        self._sent_at.clear()
-
     def sent(self, now: float, number: int, *, has_changed: bool = True) -> float:
         """Take note of this node's sending of a number, and return how long to wait.
 
