@@ -7,8 +7,9 @@ import pytest
 
 from dssfn.config import Plan
 from dssfn.consensus import seconds
+from dssfn.consensus.tree import Tree
 from dssfn.errors import PlanError
-from dssfn.planning import USUAL, settle
+from dssfn.planning import USUAL, choose_parties, settle
 from dssfn.simulator import simulate
 from dssfn.solvers.gram import Gram
 from dssfn.topology import build_topology
@@ -89,3 +90,19 @@ def test_an_admm_that_decides_needs_equal_bits(adaptive):
     assert settle(plan, RING)[1].name == "tree"
     with pytest.raises(PlanError, match="equal on all of them"):
         settle(plan.replace(consensus="gossip"), RING)
+
+
+@pytest.mark.parametrize("loss", [0.0, 0.3, 0.9, 0.99])
+@pytest.mark.parametrize("kind", ["circular", "complete", "star", "regular"])
+def test_letters_are_sent_again_wherever_links_go_both_ways(kind, loss):
+    topology = build_topology(kind, 12)
+    averaging = Tree(topology)
+    arcs = [(i, j) for i in range(12) for j in topology.neighbours(i)]
+    assert choose_parties(topology, averaging, dict.fromkeys(arcs, loss)) is None
+
+
+def test_a_link_that_carries_letters_one_way_takes_push_sum():
+    topology = build_topology("circular", 4)
+    arcs = [(i, j) for i in range(4) for j in topology.neighbours(i)]
+    losses = {**dict.fromkeys(arcs, 0.1), (1, 0): 1.0}
+    assert choose_parties(topology, Tree(topology), losses) == "push-sum"

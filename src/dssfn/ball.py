@@ -118,6 +118,15 @@ def _secular(s: Array, c: Array, radius: float, *, start: float) -> float:
     )
 
 
+def least_multiplier(s: Array, c: Array, radius: float) -> float:
+    """Return the least lam >= 0 with ||c / (s + lam)|| <= radius, for positive s.
+
+    >>> round(least_multiplier(np.array([1.0, 1.0]), np.array([3.0, 4.0]), 2.0), 12)
+    1.5
+    """
+    return _secular(s, c, radius, start=0.0)
+
+
 def find_multiplier(
     G: Array, C: Array, radius: float, least: float, factor: Factor | None = None
 ) -> tuple[float, float]:

@@ -131,6 +131,7 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                     f"`edges` must join two of the nodes {', '.join(names)}; "
                     f"got {a!r} and {b!r}."
                 )
+        _check_by_averages(self.training)
         if self.secure:
             check_secure(self.training)
         if self.training.is_private:
@@ -282,6 +283,15 @@ def check_secure(plan: Plan) -> None:
             "`secure`: masks hide sums of integers only, and the sums of this training "
             'are real numbers. Write units = "integer", or secure = false, with which '
             "nodes see sums of their neighbours."
+        )
+
+
+def _check_by_averages(plan: Plan) -> None:
+    """Refuse a solver whose letters no real network carries."""
+    if plan.solver == "relaxed":
+        raise PlanError(
+            "`solver`: relaxed runs in simulated time only. Leave `solver` out, or try "
+            "it with `dssfn simulate --solver relaxed --loss 0.1`."
         )
 
 

@@ -62,7 +62,7 @@ def drive(
             raise PlanError(
                 "`solver` must find its layers by averages where nodes walk in step; "
                 "this one sends letters of its own, which takes simulated time: "
-                "`dssfn.events.simulate_events`."
+                "`dssfn simulate --loss 0.1`, or `dssfn.events.simulate_events`."
             )
         else:
             replies = answer(requests)

@@ -110,15 +110,15 @@ class Joint:
     Parameters
     ----------
     make : callable
-        Returns this node's party, from the number of the node and that of the step,
-        which is the same on all nodes.
+        Returns this node's party, from the number of the node, that of the step, which
+        is the same on all nodes, and the numbers of its neighbours.
     layer : int
         The layer of the network that it is about.
     size : int
         How many numbers the node computes for it before it begins.
     """
 
-    make: Callable[[NodeId, int], Party]
+    make: Callable[[NodeId, int, Sequence[NodeId]], Party]
     layer: int
     size: int = 0
 

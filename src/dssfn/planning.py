@@ -6,23 +6,34 @@ only when it is done, so "auto" takes krylov where it may do as many averagings 
 usually needs in the time of the one that gram takes, and then lets it do no more than
 that: a layer never takes more than twice the time of the better choice. Integer units
 always take gram and a tree, whose sums of integers are exact.
+
+Over links that lose letters, sending them again takes about 1 / (1 - loss)^2 letters
+for each of the scheme's. Push-sum takes the rounds in which differences of 2^BITS die
+out on the graph, a letter per arc in each, and about 1 / (1 - loss) times as many for
+what is lost. So resending along a tree takes far fewer, and "auto" takes push-sum only
+where acknowledgements cannot come back: where a link carries letters one way.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
+from dssfn._typing import NodeId
 from dssfn.config import AUTO, Plan
 from dssfn.consensus import Averaging, make_averaging, seconds
+from dssfn.consensus.push_sum import leads_everywhere
 from dssfn.errors import PlanError
 from dssfn.solvers import solver_of
-from dssfn.topology import Topology
+from dssfn.topology import LARGEST_SPECTRUM, Topology
 
 BYTES_PER_SCALAR = 8  # agreed numbers are float64
 
 # Averagings of a hidden layer: 10 to 19 on digits, satimage, letter and mnist with the
 # paper's alpha and gain, 20 to 40 with larger gains.
 USUAL = 20
+
+BITS = 40  # of the sums of a layer and of their number of nodes
 
 
 def settle(plan: Plan, topology: Topology) -> tuple[Plan, Averaging]:
@@ -51,6 +62,67 @@ def settle(plan: Plan, topology: Topology) -> tuple[Plan, Averaging]:
         plan = _choose_solver(plan, topology)
     averaging = _averaging(plan, topology)
     return plan.replace(consensus=averaging.name), averaging
+
+
+def resending_letters(averaging: Averaging, loss: float) -> float:
+    """Return about how many letters an averaging takes if lost ones are sent again.
+
+    >>> from dssfn.consensus.tree import Tree
+    >>> from dssfn.topology import build_topology
+    >>> ring = build_topology("circular", 20, degree=2)
+    >>> tree = Tree(ring)
+    >>> round(resending_letters(tree, 0.0)), round(resending_letters(tree, 0.5))
+    (38, 152)
+    """
+    return averaging.n_letters / (1 - loss) ** 2 if loss < 1 else math.inf
+
+
+def push_sum_letters(topology: Topology, loss: float) -> float:
+    """Return about how many letters push-sum takes to find exact totals.
+
+    >>> from dssfn.topology import build_topology
+    >>> ring = build_topology("circular", 20, degree=2)
+    >>> round(push_sum_letters(ring, 0.0), -3), round(push_sum_letters(ring, 0.5), -3)
+    (22000.0, 44000.0)
+    """
+    if loss >= 1:
+        return math.inf
+    n_rounds = BITS * math.log(2) / -math.log(max(topology.contraction, 0.5))
+    return topology.n_links * n_rounds / (1 - loss)
+
+
+def choose_parties(
+    topology: Topology,
+    averaging: Averaging,
+    losses: Mapping[tuple[NodeId, NodeId], float],
+) -> str | None:
+    """Return the scheme that "auto" means over links that lose letters.
+
+    Parameters
+    ----------
+    topology : Topology
+        Who talks to whom.
+    averaging : Averaging
+        The plan's scheme, whose letters can be sent again.
+    losses : mapping
+        The share that is lost on every arc (sender, receiver); 1 where nothing passes.
+
+    Returns
+    -------
+    str or None
+        "push-sum", or None for the plan's scheme with resending, which also tells who
+        is silent where a graph has fallen apart.
+    """
+    still_open = {arc: loss for arc, loss in losses.items() if loss < 1}
+    if len(still_open) < len(losses):  # no acknowledgement comes back over some links
+        can_serve = leads_everywhere(topology.n_nodes, still_open)
+        return "push-sum" if can_serve else None
+    is_asked_for = averaging.name != "tree"
+    if is_asked_for or topology.n_nodes > LARGEST_SPECTRUM or not losses:
+        return None
+    loss = math.fsum(losses.values()) / len(losses)
+    again = resending_letters(averaging, loss)
+    return None if again <= push_sum_letters(topology, loss) else "push-sum"
 
 
 def _check_folds(plan: Plan, topology: Topology) -> None:

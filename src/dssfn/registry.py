@@ -66,6 +66,7 @@ SOLVERS = Registry(
         "gram": "dssfn.solvers.gram:Gram",
         "krylov": "dssfn.solvers.krylov:Krylov",
         "admm": "dssfn.solvers.admm:Admm",
+        "relaxed": "dssfn.solvers.relaxed:Relaxed",
     },
 )
 """Ways to solve a layer over the network: each a `dssfn.solvers.Solver`."""
@@ -89,6 +90,7 @@ PARTIES = Registry(
         "chebyshev": "dssfn.consensus.resending:chebyshev",
         "exact": "dssfn.consensus.resending:exact",
         "tree": "dssfn.consensus.resending:tree",
+        "push-sum": "dssfn.consensus.push_sum:push_sum",
     },
 )
 """Ways to average over links that lose letters: each a function of a graph and a wanted

@@ -220,7 +220,9 @@ class Flooding:
 def test_a_program_may_ask_for_a_party_of_its_own():
     def program(value):
         total = yield Message.of(np.array([value]))
-        least = yield Joint(lambda node, step: Flooding(node, (value, step)), layer=0)
+        least = yield Joint(
+            lambda node, step, _: Flooding(node, (value, step)), layer=0
+        )
         last = yield Message.of(np.array([1]))
         return int(total[0]), least, int(last[0])
 
@@ -233,7 +235,7 @@ def test_a_program_may_ask_for_a_party_of_its_own():
 def test_a_program_about_a_layer_says_so_of_its_own_parties_and_lockstep_refuses_them():
     def solution():
         yield Message.of(np.array([1]))
-        found = yield Joint(lambda node, step: Flooding(node, node), layer=-1)
+        found = yield Joint(lambda node, step, _: Flooding(node, node), layer=-1)
         return found
 
     programs = [run_about(2, solution()) for _ in range(5)]

@@ -50,7 +50,15 @@ def sample_of(experiment, *, quick=False):
 
 def sample_rows(*, quick=False):
     """A few rows of every experiment."""
-    every = (_table2, _satimage, _convergence, _degree, _communication, _comparison)
+    every = (
+        _table2,
+        _satimage,
+        _convergence,
+        _degree,
+        _communication,
+        _comparison,
+        _imperfect,
+    )
     return [
         row(experiment, {**key, "quick": quick}, metrics)
         for make in every
@@ -149,6 +157,19 @@ def _comparison():
             for rate, curve in (("rate 0.1", found), ("rate 9", [])):
                 method_key = {**key, "method": method, "setting": rate}
                 yield "comparison", method_key, _curve(curve)
+
+
+def _imperfect():
+    ends = {"perfect": 0.0, "tree": 0.0, "push-sum": 0.0, "relaxed": 0.2}
+    key = {"data": "letter", "partition": "by-class", "seed": 0}
+    for what in ("layer", "training"):
+        for contender, gap in ends.items():
+            trouble = "loss 0" if contender == "perfect" else "loss 30"
+            found = {"seconds": 9.0, "bytes_total": 4_000_000, "gap": gap}
+            found |= {"distance": gap, "same_bits": not gap}
+            found |= {"times": [0.1, 9.0], "bytes": [10, 4_000_000], "gaps": [4.0, gap]}
+            names = {"what": what, "trouble": trouble, "contender": contender}
+            yield "imperfect", {**key, **names}, found
 
 
 def _curve(accuracies):

@@ -95,7 +95,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         Precision of dense features. In single precision they take half the memory and
         time; sums over chunks of samples, and all that is agreed on, stay in double
         precision.
-    solver : {"auto", "gram", "krylov", "admm"}
+    solver : {"auto", "gram", "krylov", "admm", "relaxed"}
         How a layer is solved over the network; "auto" takes the faster of the first
         two for the graph, the sizes, latency and bandwidth.
     accuracy : float

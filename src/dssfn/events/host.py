@@ -47,6 +47,8 @@ class Host:
         Its place in the averagings.
     shared : Shared
         What it has in common with other nodes.
+    neighbours : tuple of int
+        Who shares an edge with it; parties of an averaging know that themselves.
     stated : Stated, optional
         What all nodes have stated of their samples, by which totals are judged.
     on_message : callable, optional
@@ -57,6 +59,7 @@ class Host:
     program: Program[Any]
     seat: Seat
     shared: Shared
+    neighbours: tuple[NodeId, ...] = ()
     stated: Stated | None = None
     on_message: Callable[[Message], None] | None = None
     step: int = -1  # of the last party that has begun
@@ -121,7 +124,7 @@ class Host:
         if isinstance(self.request, Message):
             return self.seat.party(self.request.make(), self.step)
         assert isinstance(self.request, Joint)
-        return self.request.make(self.node, self.step)
+        return self.request.make(self.node, self.step, self.neighbours)
 
     def hear(
         self, now: float, sender: NodeId, step: int, content: Any

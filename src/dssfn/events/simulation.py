@@ -10,27 +10,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TypeVar
 
 from dssfn._typing import NodeId
 from dssfn.config import AUTO, Plan, bytes_of
 from dssfn.consensus import Averaging
+from dssfn.consensus.push_sum import PushSum
 from dssfn.consensus.resending import Resending
 from dssfn.errors import DataError
 from dssfn.events.account import Posts
 from dssfn.events.conditions import DAY, Conditions
 from dssfn.events.engine import Engine
 from dssfn.events.host import Host
-from dssfn.events.links import PERFECT, Links
+from dssfn.events.links import PERFECT, LinkModel, Links
 from dssfn.events.nodes import SECONDS_PER_NUMBER, NodeModel
 from dssfn.events.shared import Shared
 from dssfn.hosting import Book, Simulation, Traffic, start_programs
 from dssfn.influence import Stated
 from dssfn.lockstep import Workers
 from dssfn.parties import PartyScheme
-from dssfn.planning import settle
+from dssfn.planning import choose_parties, settle
 from dssfn.programs import Message, Program
 from dssfn.records import LayerRecord
 from dssfn.registry import PARTIES
@@ -112,7 +113,7 @@ def simulate_events(
     scheme : str or PartyScheme, optional
         How averages are found: a name in `dssfn.registry.PARTIES`, or a scheme. By
         default ("auto") the plan's, whose letters are sent again until they are
-        acknowledged.
+        acknowledged; push-sum, if some links carry letters one way only.
     seed : int
         Decides what is lost and delayed; the plan has its own.
     deadline : float
@@ -153,7 +154,7 @@ def simulate_events(
         )
     start = time.perf_counter()
     plan, averaging = settle(plan, topology)
-    parties = _parties(scheme, plan, topology, averaging)
+    parties = _parties(scheme, plan, topology, averaging, links)
     book, n_letters = Book(on_layer), 0
 
     def on_message(message: Message) -> None:
@@ -176,13 +177,15 @@ def simulate_events(
             programs,
             parties,
             conditions,
+            topology=topology,
             n_samples=[shard.n_samples for shard in shards],
             trace=trace,
             stated=_stated(plan, shards),
             on_message=on_message,
         )
+    training = book.closed(networks, averaging, time.perf_counter() - start)
     return EventSimulation(
-        training=book.closed(networks, averaging, time.perf_counter() - start),
+        training=replace(training, consensus=parties.name),
         scheme=parties.name,
         seconds=engine.now,
         posts=engine.account.total,
@@ -197,6 +200,7 @@ def run_programs(
     scheme: PartyScheme,
     conditions: Conditions,
     *,
+    topology: Topology | None = None,
     n_samples: Sequence[int] | None = None,
     trace: Trace | None = None,
     stated: Stated | None = None,
@@ -212,6 +216,8 @@ def run_programs(
         How averages are found.
     conditions : Conditions
         What links and nodes are like.
+    topology : Topology, optional
+        Who talks to whom, for programs that send letters of their own.
     n_samples : sequence of int, optional
         How many samples each node has, which decides how long it computes; by default
         none.
@@ -226,7 +232,14 @@ def run_programs(
     """
     shared = Shared(len(programs))
     hosts = [
-        Host(node, program, scheme.seat(node), shared, stated)
+        Host(
+            node,
+            program,
+            scheme.seat(node),
+            shared,
+            neighbours=() if topology is None else topology.neighbours(node),
+            stated=stated,
+        )
         for node, program in enumerate(programs)
     ]
     hosts[0].on_message = on_message
@@ -247,14 +260,29 @@ def _parties(
     plan: Plan,
     topology: Topology,
     averaging: Averaging,
+    links: Links,
 ) -> PartyScheme:
     """Return the scheme that serves: that of the plan, a named one, or a given one."""
+    if not (scheme is None or isinstance(scheme, str)):
+        return scheme
+    losses = _losses(topology, links)
     if scheme is None or scheme == AUTO:
+        scheme = choose_parties(topology, averaging, losses)
+    if scheme is None:
         return Resending(averaging)
-    if isinstance(scheme, str):
-        named: PartyScheme = PARTIES[scheme](topology, plan.tol)
-        return named
-    return scheme
+    if scheme == PushSum.name:
+        return PushSum(topology.n_nodes, [arc for arc in losses if losses[arc] < 1])
+    named: PartyScheme = PARTIES[scheme](topology, plan.tol)
+    return named
+
+
+def _losses(topology: Topology, links: Links) -> dict[tuple[NodeId, NodeId], float]:
+    """Return the share of letters that every arc loses."""
+    edges = topology.edges()
+    arcs = [*edges, *((j, i) for i, j in edges)]
+    if isinstance(links, LinkModel):
+        return dict.fromkeys(arcs, links.loss.mean)
+    return {(i, j): links(i, j).loss.mean for i, j in arcs}
 
 
 def _stated(plan: Plan, shards: Sequence[Samples]) -> Stated | None:

@@ -11,6 +11,7 @@ from dssfn.experiments import (
     comparison,
     convergence,
     degree,
+    imperfect,
     satimage,
     table2,
 )
@@ -39,5 +40,13 @@ def register(experiment: Experiment) -> None:
     EXPERIMENTS[experiment.name] = experiment
 
 
-for _module in (table2, satimage, convergence, degree, communication, comparison):
+for _module in (
+    table2,
+    satimage,
+    convergence,
+    degree,
+    communication,
+    comparison,
+    imperfect,
+):
     register(_module.EXPERIMENT)
