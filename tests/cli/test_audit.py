@@ -146,3 +146,16 @@ def test_a_network_of_one_or_of_too_many_is_refused():
 def test_nothing_is_left_of_an_audit_that_fails(tmp_path):
     wrong("audit", *STAR, "--victim", "9", "--out", tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_a_recording_of_nodes_that_come_and_go_is_refused(tmp_path):
+    plan = ("--nodes", "a,b,c,d,e", "--target", "y", "--classes", "p,q")
+    made = dssfn(
+        "federation", "init", tmp_path / "fed", *plan, "--features", "u,v",
+        "--host", "127.0.0.1", "--quorum", 3,
+    )  # fmt: skip
+    assert made.exit_code == 0, made.output
+    said = wrong(
+        "audit", "--recorded", tmp_path, "--plan", tmp_path / "fed" / "plan.toml"
+    )
+    assert "must be of a plan without a `quorum`" in said

@@ -258,6 +258,12 @@ def _recorded(
     files = [*own, *([] if victim_data is None else [victim_data])]
     check_has_file(read, files, "`--own` or `--victim-data`")
     federation = load_federation(plan)
+    if federation.is_elastic:
+        raise PlanError(
+            "`--recorded` must be of a plan without a `quorum`: with one, nodes come "
+            "and go, and the letters do not say who took part. Record a rehearsal "
+            "without it."
+        )
     node = None if victim is None else node_called("victim", victim, federation.names)
 
     def samples(path: Path) -> FileSamples:
