@@ -155,7 +155,7 @@ def words(rows: Sequence[Row]) -> list[str]:
         "exact totals, so their model is that of perfect links. Relaxed ADMM, which "
         "the paper points at, averages nothing: neighbours exchange matrices, and a "
         "lost one does no harm. It gets closer with every iteration and is stopped "
-        "after a fixed number."
+        "after a fixed number. On one layer its penalty is given, and not charged."
     ]
     shown = where(rows, what=LAYER, partition="by-class", trouble=SHOWN)
     for (data,), group in grouped(shown, ("data",)).items():

@@ -29,7 +29,7 @@ from dssfn.experiments.imperfect.watching import (
 from dssfn.features import Features
 from dssfn.parties import Joint, Party
 from dssfn.problem import LayerSums, unpack
-from dssfn.programs import Message, Program
+from dssfn.programs import Program
 from dssfn.registry import PARTIES
 from dssfn.rows import Metrics
 from dssfn.runs import divided, make_plan
@@ -165,20 +165,19 @@ def _watched_layer(
 
 
 def _relaxed(case: Case, layer: Layer, gap: Gap, conditions: Conditions) -> Metrics:
+    """Run relaxed ADMM; its penalty is known beforehand, and not charged."""
     watch = Watch(gap.of_matrix, case.n_nodes)
-    solver = Relaxed(case.n_iter)
+    trace = np.array([np.mean([share.trace() for share in layer.shares])])
 
     def program(share: LayerSums) -> Program[Array]:
-        requests = solver.program(share, layer.radius)
-        request = next(requests)
-        while isinstance(request, Message):
-            request = requests.send((yield request))
+        requests = Relaxed(case.n_iter).program(share, layer.radius)
+        next(requests)  # the trace
+        request = requests.send(trace)
         assert isinstance(request, Joint)
         x: Array = yield Joint(partial(_watched, request, watch), layer=0)
         return x
 
-    # For the penalty alone; resending would let some nodes begin seconds after others.
-    scheme = PARTIES["push-sum"](layer.topology, 0.0)
+    scheme = PARTIES["tree"](layer.topology, 0.0)  # averages nothing
     programs = [program(share) for share in layer.shares]
     results = _run(programs, scheme, layer, conditions, watch)
     return _metrics(watch, gap, results)
