@@ -76,9 +76,13 @@ class Attendance:
         return self._tell(links, self.roll.hear(entries))
 
     def leave(self, links: Collection[Link]) -> None:
-        """Leave the group: its epoch is over."""
+        """Leave the group, as the training does when it has heard that it is over."""
+        self.end(links)
+        self.group = None
+
+    def end(self, links: Collection[Link]) -> None:
+        """Say that the group is over; the training leaves it when it next looks."""
         if self.group is not None:
-            self.group = None
             self._tell(links, self.roll.leave())
 
     def finish(self, links: Collection[Link]) -> None:

@@ -174,7 +174,7 @@ class ElasticSwitchboard(Switchboard):
         if at is None:
             return super()._restarted(link)
         if at.group is not None and link.peer in at.group.members:
-            at.leave(self._links.values())  # it has lost its place: all begin again
+            at.end(self._links.values())  # it has lost its place: all begin again
         return "restarted"
 
     def _hear_roll(self, link: Link, roll: pb.Roll, now: float) -> float:
