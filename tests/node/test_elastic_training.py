@@ -1,4 +1,4 @@
-"""The training of nodes that may go on without some others, where no socket is needed."""
+"""The training of nodes that may go on without others, where no socket is needed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from dssfn.config import Plan
 from dssfn.errors import PeerTimeout, ProtocolError
-from dssfn.node.attended import AttendedFile
+from dssfn.node.attended import Attended, AttendedFile
 from dssfn.node.checkpoint import Checkpoints
 from dssfn.node.runtime import Elastic, NodeTraining
 from dssfn.planning import settle
@@ -90,3 +90,13 @@ def test_fewer_than_a_quorum_may_hand_over_a_model_that_is_finished(tmp_path):
     (first, *_), _ = train(tmp_path, [0, 1, 2], epoch=1)
     (_, late), _ = train(tmp_path, [0, 3], epoch=2)
     assert late.output.tobytes() == first.output.tobytes()
+
+
+def test_a_finished_node_that_takes_part_once_more_is_finished_still(tmp_path):
+    train(tmp_path, [0, 1, 2], epoch=1)
+    attended = AttendedFile(tmp_path / "0.json")
+    assert attended.read().is_done
+    attended.write(2)  # it begins, to hand its model over, and is killed
+    assert attended.read() == Attended(2, is_done=True)
+    attended.forget_model()
+    assert attended.read() == Attended(2, is_done=False)

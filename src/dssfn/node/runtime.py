@@ -317,6 +317,7 @@ class NodeTraining:
         self._check_quorum(found, here)
         self.course, self.progress = found, found.progress
         if self.course is not before and self.progress is not None:
+            self.elastic.attended.forget_model()
             self.furthest = None
             self._save(self.progress)
 
