@@ -96,6 +96,18 @@ def test_a_node_that_is_gone_for_good_and_one_that_comes_back_stop_nobody(
     assert tuple(layers[-1]["took_part"]) == ended
 
 
+def test_a_node_that_is_started_again_before_it_is_left_out_stops_nobody(
+    make_lab, tmp_path
+):
+    lab = make_lab(4, n_layers=30, leave_after=60.0)
+    lab.start()
+    lab.wait_for("n0", "layer 1/30")
+    lab.kill("n3")
+    lab.start("n3")
+    assert set(lab.wait(60).values()) == {0}
+    check_end(lab, lab.names, tmp_path)
+
+
 def test_of_a_divided_network_only_the_larger_part_goes_on(make_lab, tmp_path):
     lab = make_lab(n_layers=60)
     lab.start()

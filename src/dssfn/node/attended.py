@@ -51,12 +51,23 @@ class AttendedFile:
                 "at least as high as any epoch in the logs of all nodes."
             ) from exc
 
-    def write(self, epoch: int, *, is_done: bool = False) -> None:
-        """Write an epoch down, so that it survives whatever happens."""
+    def write(self, epoch: int, *, is_done: bool | None = None) -> None:
+        """Write an epoch down, so that it survives whatever happens.
+
+        Parameters
+        ----------
+        epoch : int
+            The epoch.
+        is_done : bool, optional
+            Whether the model is finished; by default as it was: who takes part once
+            more, to hand its model over, has it still.
+        """
+        if is_done is None:
+            is_done = self.read().is_done
         content = msgspec.json.encode(Attended(epoch, is_done))
         write_atomically(self.path, content, private=True)
 
     def forget_model(self) -> None:
         """Note that the model is not finished any more; epochs are never forgotten."""
         if self.path.exists():
-            self.write(self.read().epoch)
+            self.write(self.read().epoch, is_done=False)

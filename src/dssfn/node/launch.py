@@ -135,8 +135,8 @@ def launch(
             n_threads=spec.threads or n_cores(),
         )
         elastic = attendance = None
-        if federation.is_elastic:
-            elastic = Elastic(attended, leave_after_of(federation))
+        if federation.is_elastic and federation.quorum is not None:
+            elastic = Elastic(attended, leave_after_of(federation), federation.quorum)
             attendance = attendance_of(spec.name, federation, attended)
         terms = training_terms(federation, plan)
         transport = connect(spec, federation, terms, keyring, attendance)

@@ -91,10 +91,13 @@ class Elastic:
         Where it writes down how far it has come.
     leave_after : float
         Seconds after which a node that is gone is left out.
+    quorum : int
+        The fewest nodes that may train.
     """
 
     attended: AttendedFile
     leave_after: float
+    quorum: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,11 +313,24 @@ class NodeTraining:
             self.course = Course(self.progress)
             return
         before = self.course
-        self.course = adopt(here.everybody, before, self.plan)
-        self.progress = self.course.progress
+        found = adopt(here.everybody, before, self.plan)
+        self._check_quorum(found, here)
+        self.course, self.progress = found, found.progress
         if self.course is not before and self.progress is not None:
+            self.elastic.attended.forget_model()
             self.furthest = None
             self._save(self.progress)
+
+    def _check_quorum(self, found: Course, here: Company) -> None:
+        """Refuse to train with too few: they may only have a model that is finished."""
+        assert self.elastic is not None
+        n_members, quorum = len(here.members), self.elastic.quorum
+        if n_members < quorum and not is_complete(self.plan, found.progress):
+            raise ProtocolError(
+                f"A member has said that it holds the finished model, and does not: "
+                f"{n_members} nodes are connected, and {quorum} must be to train "
+                "(`quorum`). Ask all members what they run, then start this node again."
+            )
 
     def _train(self, here: Company) -> None:
         """Solve all layers that are left."""

@@ -1,0 +1,102 @@
+"""The training of nodes that may go on without others, where no socket is needed."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from dssfn.config import Plan
+from dssfn.errors import PeerTimeout, ProtocolError
+from dssfn.node.attended import Attended, AttendedFile
+from dssfn.node.checkpoint import Checkpoints
+from dssfn.node.runtime import Elastic, NodeTraining
+from dssfn.planning import settle
+from dssfn.shard import Shard, one_hot
+from dssfn.topology import build_topology
+from dssfn.transports import Group, memory_network
+
+N_NODES = 4
+TOPOLOGY = build_topology("complete", N_NODES)
+PLAN, AVERAGING = settle(
+    Plan(n_features=3, classes=(0, 1), n_layers=2, width=10, members=1), TOPOLOGY
+)
+RNG = np.random.default_rng(1)
+SHARDS = [
+    Shard(RNG.normal(size=(3, 40)), one_hot(RNG.integers(2, size=40), 2))
+    for _ in range(N_NODES)
+]
+
+
+class Grouped:
+    """A transport over which some nodes have agreed to take part."""
+
+    def __init__(self, transport, group, fails_at=None):
+        self._transport, self._group, self._fails_at = transport, group, fails_at
+        self.deadline = self.patience = 20.0
+        self.epoch = group.epoch
+        self.newcomers = self.is_settled = self.have_met = False
+
+    def gather(self):
+        return self._group
+
+    def finish(self):
+        pass
+
+    def exchange(self, tag, letters, expected):
+        if self._fails_at is not None and (tag.layer, tag.round) == self._fails_at:
+            raise PeerTimeout("The line was cut.")
+        return self._transport.exchange(tag, letters, expected)
+
+
+def train(folder, members, epoch, *, quorum=3, fails_at=None):
+    """What became of the members of a group, and their trainings."""
+    edges = tuple((i, j) for i in members for j in members if i < j)
+    group = Group(epoch, tuple(members), edges)
+    arcs = [arc for i, j in edges for arc in ((i, j), (j, i))]
+    trainings = {}
+
+    def one(node, host):
+        trainings[node] = training = NodeTraining(
+            node=node,
+            topology=TOPOLOGY,
+            plan=PLAN,
+            averaging=AVERAGING,
+            samples=SHARDS[node],
+            transport=Grouped(host, group, fails_at),
+            checkpoints=Checkpoints(folder / f"{node}.checkpoint", {}),
+            elastic=Elastic(AttendedFile(folder / f"{node}.json"), 1.0, quorum),
+        )
+        try:
+            return training.run()
+        except (ProtocolError, PeerTimeout) as exc:
+            return exc
+
+    hosts = memory_network([[k] for k in members], arcs, deadline=5)
+    with ThreadPoolExecutor(len(members)) as pool:
+        ended = list(pool.map(one, members, hosts))
+    return ended, trainings
+
+
+def test_fewer_than_a_quorum_never_train_whatever_a_member_says_of_itself(tmp_path):
+    ended, trainings = train(tmp_path, [0, 1], epoch=1)
+    for exc in ended:
+        assert isinstance(exc, ProtocolError)
+        assert "`quorum`" in str(exc)
+    assert all(training.course.n_found == 0 for training in trainings.values())
+
+
+def test_fewer_than_a_quorum_may_hand_over_a_model_that_is_finished(tmp_path):
+    (first, *_), _ = train(tmp_path, [0, 1, 2], epoch=1)
+    (_, late), _ = train(tmp_path, [0, 3], epoch=2)
+    assert late.output.tobytes() == first.output.tobytes()
+
+
+def test_a_finished_node_that_takes_part_once_more_is_finished_still(tmp_path):
+    train(tmp_path, [0, 1, 2], epoch=1)
+    attended = AttendedFile(tmp_path / "0.json")
+    assert attended.read().is_done
+    attended.write(2)  # it begins, to hand its model over, and is killed
+    assert attended.read() == Attended(2, is_done=True)
+    attended.forget_model()
+    assert attended.read() == Attended(2, is_done=False)

@@ -1,0 +1,69 @@
+"""Where nodes may stay away: what streams bring, and what follows for the training."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from dssfn.errors import Regroup
+from dssfn.transports.base import Tag
+from dssfn.transports.grpc import Attendance, Neighbour, Rules, Terms
+from dssfn.transports.grpc.attendance import encode_roll
+from dssfn.transports.grpc.elastic import ElasticSwitchboard
+from dssfn.transports.roll_call import RollCall
+from tests.transports.grpc.test_switchboard import _greet
+
+GRAPH = {0: (1, 2), 1: (0, 2), 2: (0, 1)}
+DEADLINE = 0.2
+TAG = Tag(0, 0, 0, (1,))
+
+
+@pytest.fixture
+def written():
+    return []
+
+
+@pytest.fixture
+def board(written):
+    terms = Terms(
+        plan=b"p",
+        random="r",
+        differences=lambda other: iter([("plan", b"p", other)]),
+        rules=Rules(run=7, largest=100, n_layers=3),
+        members=frozenset({"n0", "n1", "n2"}),
+    )
+    attendance = Attendance(
+        RollCall(0, GRAPH, 2), ("n0", "n1", "n2"), 0.0, write_down=written.append
+    )
+    neighbours = [Neighbour(k, f"n{k}", None) for k in (1, 2)]
+    return ElasticSwitchboard(
+        "n0", neighbours, terms, deadline=DEADLINE, attendance=attendance
+    )
+
+
+def gathered(board, link, stream, other):
+    """The group that a node finds with one neighbour, whose roll call is `other`."""
+    other.link([0])
+    with ThreadPoolExecutor(1) as pool:
+        found = pool.submit(board.gather)
+        while not found.done():
+            if board.roll(link):
+                other.hear(board._attendance.roll.table())
+                other.call()
+                board.receive(link, stream, encode_roll(other.table()))
+        return found.result()
+
+
+def test_a_member_that_was_restarted_makes_its_neighbours_form_a_new_group(board):
+    link, stream = _greet(board, incarnation=5)
+    group = gathered(board, link, stream, RollCall(1, GRAPH, 2))
+    assert group.members == (0, 1)
+    board.ended(link, stream, "cut")
+    _greet(board, incarnation=6)
+    late = threading.Timer(5, board._give_up, ("n1", "it was waited for in vain"))
+    late.start()
+    with pytest.raises(Regroup):
+        board.exchange(TAG, {}, [(1, 0)])
+    late.cancel()
