@@ -100,7 +100,10 @@ def _network(status: Status) -> str:
     graph = draw_graph(status)
     table = table_card(nodes_table(status, numbered=uses_numbers(status)), is_wide=True)
     if graph is not None and table is not None:
-        note = "A node hears of its neighbours only. Arrows: who waits for whom."
+        known = "A node hears of its neighbours only."
+        if any(node.takes_part is not None for node in status.nodes):
+            known = "Of those who are no neighbours, only who takes part is known."
+        note = f"{known} Arrows: who waits for whom."
         drawn = figure({"graph": graph}, "graph", "Nodes and links", note)
         assert drawn is not None
         shown = f"<div>{drawn.inner}\n{legend(status)}</div>\n<div>{table.inner}</div>"
