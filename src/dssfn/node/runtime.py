@@ -30,7 +30,7 @@ from dssfn.errors import NumericalError, PeerTimeout, ProtocolError, Regroup
 from dssfn.federation import TRAINING, Federation
 from dssfn.influence import Stated
 from dssfn.masking import Masks
-from dssfn.node.adoption import adopt
+from dssfn.node.adoption import Rules, adopt
 from dssfn.node.agreement import Assembly
 from dssfn.node.attended import AttendedFile
 from dssfn.node.checkpoint import Checkpoints, fingerprint
@@ -313,7 +313,8 @@ class NodeTraining:
             self.course = Course(self.progress)
             return
         before = self.course
-        found = adopt(here.everybody, before, self.plan)
+        rules = Rules(self.plan, self.topology.n_nodes, self.elastic.quorum)
+        found = adopt(here.everybody, before, rules, epoch=here.epoch)
         self._check_quorum(found, here)
         self.course, self.progress = found, found.progress
         if self.course is not before and self.progress is not None:
@@ -430,6 +431,10 @@ class NodeTraining:
                 here.everybody.check_stage(progress)
             self._save(progress)
             return
+        if progress.n_averagings != self.course.n_found:
+            raise ProtocolError(
+                "a neighbour has handed over totals of a layer that are not all used"
+            )
         before = self.course.only_solved()
         self.course = self.course.solved(progress)
         self._save(progress)  # or a member that leaves now would be missed
