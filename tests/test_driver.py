@@ -7,10 +7,13 @@ from dssfn.config import Plan
 from dssfn.consensus import Tree
 from dssfn.driver import drive
 from dssfn.errors import PeerTimeout, ProtocolError
+from dssfn.exact.limbs import ExactTally
 from dssfn.lockstep import Workers
+from dssfn.masking import Masks
 from dssfn.planning import settle
 from dssfn.shard import Shard, one_hot
 from dssfn.simulator import run_programs, simulate
+from dssfn.statement import weigh_together
 from dssfn.testing import check_transport, ring_links
 from dssfn.topology import build_topology
 from dssfn.training import train_node
@@ -165,3 +168,32 @@ def test_a_letter_of_another_kind_of_numbers_is_an_error():
     b.exchange(Tag(0, 0, 0, (1,), INT64), {(1, 0): np.array([1])}, [])
     with pytest.raises(ProtocolError, match=r"letter for .*<f8.* got .*<i8"):
         a.exchange(Tag(0, 0, 0, (1,)), {}, [(1, 0)])
+
+
+def _weight(weight):
+    tally = ExactTally(1)
+    tally.add(np.array([[weight]]))
+    return tally.numbers()
+
+
+@pytest.mark.parametrize(
+    "total", [_weight(3.0)[:-1], _weight(3.0)[None], _weight(3.0) + 0.0, -_weight(3.0)]
+)
+def test_a_total_that_was_found_before_is_checked_like_any_other(total):
+    (transport,) = memory_network([[0]], [])
+    averaging = Tree(build_topology("complete", 1))
+    with pytest.raises(ProtocolError, match=r"handed over|no rows give"):
+        drive({0: weigh_together(3.0)}, averaging, transport, known=[total])
+
+
+def test_masks_follow_from_totals_that_were_found_before_too():
+    (transport,) = memory_network([[0]], [])
+    averaging, masks = Tree(build_topology("complete", 1)), Masks({0: {}})
+    known = [_weight(5.0)]
+    found = drive(
+        {0: weigh_together(3.0)}, averaging, transport, known=known, masks=masks
+    )
+    assert found[0].total == 5.0
+    heard = Masks({0: {}})
+    heard.hear(known[0])
+    assert masks == heard

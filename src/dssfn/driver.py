@@ -16,6 +16,7 @@ from typing import TypeVar
 from dssfn import lockstep
 from dssfn._typing import Kind, NodeId, Numbers
 from dssfn.consensus import Averaging, RoundByRound, run_rounds
+from dssfn.errors import ProtocolError
 from dssfn.influence import Inspection, Stated, check_total, inspection_of
 from dssfn.lockstep import Workers
 from dssfn.masking import Masks, leaving
@@ -57,7 +58,8 @@ def drive(
     stated : Stated, optional
         What all nodes have stated of their samples, or what they weigh altogether.
     known : sequence of arrays
-        The averages of the first messages, if they were found before.
+        The averages of the first messages, if they were found before; they are checked
+        like those that are found now.
     on_message : callable, optional
         Called before every average with the first node's message.
     on_total : callable, optional
@@ -72,7 +74,9 @@ def drive(
             on_message(messages[0])
         if found_before:
             step += 1
-            return [found_before.popleft()] * len(nodes)
+            total = found_before.popleft()
+            _check_known(messages[0], total, masks)
+            return [total] * len(nodes)
         made = workers.map(partial(leaving, step=step, masks=masks), messages, nodes)
         values = dict(zip(nodes, made, strict=True))
         message = messages[0]
@@ -100,6 +104,21 @@ def drive(
         walking = [programs[node] for node in nodes]
         results = lockstep.drive(walking, answer, workers)
     return dict(zip(nodes, results, strict=True))
+
+
+def _check_known(message: Message, total: Numbers, masks: Masks | None) -> None:
+    """Refuse what cannot be the total of a message: others may have handed it over.
+
+    Masks follow from all totals so far, from such ones too.
+    """
+    if (total.shape, total.dtype) != (message.shape, message.dtype):
+        raise ProtocolError(
+            "the totals of a layer that is not solved yet, which a neighbour has "
+            "handed over, are not those of this training"
+        )
+    if masks is not None:
+        masks.hear(total)
+    check_total(message, total, None, is_masked=masks is not None)
 
 
 def average(

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dssfn.config import Plan
-from dssfn.errors import ProtocolError
-from dssfn.node.adoption import adopt
-from dssfn.node.agreement import Assembly
+from dssfn.errors import PeerTimeout, ProtocolError
+from dssfn.node.adoption import MOST, Rules, adopt
+from dssfn.node.agreement import STANDING, Assembly
 from dssfn.node.course import Course, Stint, members_at
 from dssfn.progress import Progress
 from dssfn.topology import build_topology
@@ -36,17 +36,38 @@ def course(n_layers, n_totals, stints, value=1.0):
     return Course(progress, totals, tuple(Stint(*stint) for stint in stints))
 
 
-def adopted(courses, kind="path", plan=PLAN):
+class Lying:
+    """A transport over which a member states something else of all members."""
+
+    def __init__(self, transport, stated):
+        self._transport, self._stated = transport, stated
+
+    def exchange(self, tag, letters, expected):
+        if tag.step == STANDING:
+            letters = {arc: np.array(self._stated) for arc in letters}
+        return self._transport.exchange(tag, letters, expected)
+
+
+def adopted(courses, kind="path", plan=PLAN, lies=None, quorum=1):
     topology = build_topology(kind, len(courses))
     links = [(i, j) for i in range(len(courses)) for j in topology.neighbours(i)]
-    transports = memory_network([[k] for k in range(len(courses))], links, deadline=20)
+    transports = memory_network([[k] for k in range(len(courses))], links, deadline=3)
+
+    if lies is not None:
+        transports[-1] = Lying(transports[-1], lies)
 
     def one(node):
         everybody = Assembly(node, topology, transports[node])
-        return adopt(everybody, courses[node], plan)
+        try:
+            return adopt(everybody, courses[node], Rules(plan, 9, quorum), epoch=50)
+        except Exception as exc:
+            return exc
 
     with ThreadPoolExecutor(len(courses)) as pool:
-        return list(pool.map(one, range(len(courses))))
+        found = list(pool.map(one, range(len(courses))))
+    if isinstance(found[0], Exception):
+        raise found[0]
+    return found
 
 
 def test_the_later_epoch_counts_and_then_the_longer_course():
@@ -67,11 +88,10 @@ def test_all_members_go_on_from_the_furthest_course(data):
     n_nodes = data.draw(st.integers(2, 5))
     known = [Course()]
     for epoch in range(1, 4):  # each goes on from the one before
-        n_layers, n_totals = divmod(epoch, 2)
         first = known[-1].n_found
         before = [(one.first, one.epoch, one.members) for one in known[-1].stints]
         stints = [*before, (first, epoch, (0, epoch))]
-        known.append(course(n_layers + 1, n_totals, stints))
+        known.append(course(epoch, epoch // 3, stints))
     held = [data.draw(st.sampled_from(known)) for _ in range(n_nodes)]
     best = max(held, key=lambda one: (one.epoch, one.n_found))
     found = adopted(held, kind)
@@ -125,3 +145,42 @@ def test_totals_are_kept_until_their_layer_is_solved():
 def test_bytes_that_are_no_course_are_refused(data):
     with pytest.raises(ValueError):
         Course.decoded(data, PLAN)
+
+
+def test_a_size_that_is_only_stated_takes_no_memory():
+    rows = [[-1.0] * 4, [3.0, 2.0, MOST - 1, 1.0]]
+    with pytest.raises((PeerTimeout, ProtocolError)):
+        adopted([Course(), Course()], lies=rows)
+
+
+@pytest.mark.parametrize(
+    "stated", [[50.0, 1, 8, 8], [1, 1, 1e300, 1], [1, np.inf, 1, 1], [1, 1, 1, np.nan]]
+)
+def test_what_no_member_can_state_is_refused(stated):
+    with pytest.raises(ProtocolError, match="stated"):
+        adopted([Course(), Course()], lies=[[-1.0] * 4, stated])
+
+
+def test_nobody_can_state_something_in_the_name_of_another():
+    best = [3.0, 7.0, 100.0, 1.0]
+    with pytest.raises(ProtocolError, match="in this node's name"):
+        adopted([Course(), course(1, 0, [(0, 1, (0, 1))])], lies=[best, best])
+
+
+@pytest.mark.parametrize(
+    "stints",
+    [
+        [],
+        [(1, 1, (0, 1))],
+        [(0, 1, (0, 1)), (0, 2, (0, 1))],
+        [(0, 1, (0, 1)), (4, 2, (0, 1))],
+        [(0, 2, (0, 1)), (2, 2, (0, 1))],
+        [(0, 1, (0,))],
+        [(0, 1, (1, 0))],
+        [(0, 1, (0, 9))],
+        [(0, 1, (-1, 0))],
+    ],
+)
+def test_a_course_that_no_groups_can_have_found_is_refused(stints):
+    with pytest.raises(ProtocolError, match="no training has"):
+        adopted([Course(), course(2, 0, stints)], quorum=2)

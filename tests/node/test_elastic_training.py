@@ -100,3 +100,32 @@ def test_a_finished_node_that_takes_part_once_more_is_finished_still(tmp_path):
     assert attended.read() == Attended(2, is_done=True)
     attended.forget_model()
     assert attended.read() == Attended(2, is_done=False)
+
+
+def test_totals_are_never_found_again_without_a_member_that_was_in_them(tmp_path):
+    """All processes end within a layer, and one of them is not started again."""
+    _, before = train(tmp_path, [0, 1, 2, 3], epoch=1, fails_at=(0, 1))
+    heard = {k: one.course.totals for k, one in before.items() if one.course.totals}
+    assert heard  # of the scale of the inputs; those of layer 0 have not come
+    assert all(one.progress is None for one in before.values())
+    (first, *_), after = train(tmp_path, [0, 1, 2], epoch=2)
+    course = after[0].course
+    n_heard = max(map(len, heard.values()))
+    assert [(one.first, one.members) for one in course.stints] == [
+        (0, (0, 1, 2, 3)),
+        (n_heard, (0, 1, 2)),
+    ]
+    moments = np.hstack([shard.X for shard in SHARDS]).mean(axis=1)
+    # Sums are exact and rounded once; the mean of numpy is rounded some more.
+    np.testing.assert_allclose(first.shift, moments, rtol=1e-12, atol=1e-14)
+
+
+def test_totals_that_a_layer_does_not_use_are_refused(tmp_path):
+    _, before = train(tmp_path, [0, 1, 2, 3], epoch=1, fails_at=(0, 1))
+    for node in range(4):
+        checkpoints = Checkpoints(tmp_path / f"{node}.checkpoint", {})
+        saved = checkpoints.load(PLAN)
+        more = (*saved.totals, *saved.totals)
+        checkpoints.save(None, (), saved.stints, more)
+    ended, _ = train(tmp_path, [0, 1, 2], epoch=2)
+    assert all(isinstance(one, ProtocolError) for one in ended)

@@ -32,7 +32,7 @@ def test_a_node_that_has_met_the_others_is_patient_to_the_end(tmp_path):
         seen = {0: [], 1: []}
 
         def one(node, transport):
-            transport.deadline, transport.patience = 1.0, 0.0
+            transport.deadline, transport.patience, transport.epoch = 1.0, 0.0, 0
             path = tmp_path / f"{node}.checkpoint"
             network = NodeTraining(
                 node=node,
@@ -67,7 +67,7 @@ def test_a_node_that_has_all_layers_counts_no_scores_among_them(tmp_path, caplog
     shard = Shard(rng.normal(size=(3, 30)), one_hot(rng.integers(2, size=30), 2))
     for _ in range(2):
         (transport,) = memory_network([[0]], [])
-        transport.deadline = 1.0
+        transport.deadline, transport.epoch = 1.0, 0
         training = NodeTraining(
             node=0,
             topology=topology,
@@ -107,12 +107,13 @@ def test_what_is_sent_after_the_last_layer_is_masked_too(tmp_path):
         def __init__(self, node):
             self.node = node
 
-        def agree(self, everybody, transport, start):
+        def agree(self, everybody, epoch, start, members):
             mine = {self.node: secrets[self.node]}
             return Masks(mine, on_use=lambda name: used.append((self.node, name)))
 
     def one(node, transport):
-        transport.deadline, transport.patience = 20.0, 20.0
+        transport.deadline = transport.patience = 20.0
+        transport.epoch = 0
         return NodeTraining(
             node=node,
             topology=topology,
@@ -164,7 +165,8 @@ def test_nodes_that_were_told_different_totals_stop_at_that_layer(tmp_path):
     trainings = []
 
     def one(node, transport):
-        transport.deadline, transport.patience = 20.0, 20.0
+        transport.deadline = transport.patience = 20.0
+        transport.epoch = 0
         path = tmp_path / f"{node}.checkpoint"
         trainings.append(
             training := NodeTraining(

@@ -13,7 +13,9 @@ member with that one; this member states the furthest course, and all go on from
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -29,6 +31,7 @@ log = logging.getLogger("dssfn.node")
 
 _WORD = 8  # bytes of an integer
 UNKNOWN = -1.0  # of a member that was not heard of yet
+MOST = 2.0**53  # whole numbers below it are exact as float64
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,37 @@ class Standing:
     digest: int
 
 
-def adopt(everybody: Assembly, mine: Course, plan: Plan) -> Course:
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What every course keeps.
+
+    Parameters
+    ----------
+    plan : Plan
+        What all nodes agreed on.
+    n_nodes, quorum : int
+        How many nodes the plan has, and how many of them may find something.
+    """
+
+    plan: Plan
+    n_nodes: int
+    quorum: int
+
+    def check_stints(self, course: Course) -> None:
+        """Refuse a course that no groups of nodes can have found."""
+        stints = course.stints
+        firsts = [*(stint.first for stint in stints), course.n_found]
+        epochs = [0, *(stint.epoch for stint in stints)]
+        if firsts[0] != 0 or not (_rise(firsts) and _rise(epochs)):
+            raise ValueError("it was found in epochs that are out of order")
+        for stint in stints:
+            members = stint.members
+            is_group = _rise(members) and set(members) <= set(range(self.n_nodes))
+            if len(members) < self.quorum or not is_group:
+                raise ValueError("it was found by nodes that may not go on together")
+
+
+def adopt(everybody: Assembly, mine: Course, rules: Rules, *, epoch: int) -> Course:
     """Return the course that all members of a group go on from.
 
     Parameters
@@ -58,8 +91,10 @@ def adopt(everybody: Assembly, mine: Course, plan: Plan) -> Course:
         The members of the group.
     mine : Course
         What this node has found.
-    plan : Plan
-        What all nodes agreed on.
+    rules : Rules
+        What every course keeps.
+    epoch : int
+        The group's epoch; all that was found is of earlier ones.
 
     Raises
     ------
@@ -70,6 +105,8 @@ def adopt(everybody: Assembly, mine: Course, plan: Plan) -> Course:
     stated = Standing(mine.epoch, mine.n_found, len(data), digest_of(data))
     standings = _all_standings(everybody, stated)
     best = max(standings, key=lambda one: (one.epoch, one.n_found))
+    if best.epoch >= epoch:
+        raise ProtocolError("a member has stated an epoch that has not been yet")
     holders = [
         node
         for node, one in enumerate(standings)
@@ -86,7 +123,7 @@ def adopt(everybody: Assembly, mine: Course, plan: Plan) -> Course:
     came = _handed_over(everybody, holders, data, best)
     if everybody.node in holders:
         return mine
-    course = _checked(came, best, mine, plan)
+    course = _checked(came, best, mine, rules)
     n_layers = course.progress.n_layers if course.progress else 0
     log.info("received %d solved layers from a neighbour", n_layers)
     return course
@@ -94,8 +131,9 @@ def adopt(everybody: Assembly, mine: Course, plan: Plan) -> Course:
 
 def _all_standings(everybody: Assembly, mine: Standing) -> list[Standing]:
     """Return how far all members are, in the order of their numbers."""
+    stated = mine.epoch, mine.n_found, mine.n_bytes, mine.digest
     rows = np.full((everybody.topology.n_nodes, 4), UNKNOWN)
-    rows[everybody.node] = mine.epoch, mine.n_found, mine.n_bytes, mine.digest
+    rows[everybody.node] = stated
     found = run_over(
         everybody.transport,
         Flood(everybody.topology, np.maximum),
@@ -103,8 +141,10 @@ def _all_standings(everybody: Assembly, mine: Standing) -> list[Standing]:
         layer=AGREEMENT,
         step=STANDING,
     )[everybody.node]
-    if (found < 0).any() or (found != np.floor(found)).any():
+    if not ((found >= 0) & (found < MOST) & (found == np.floor(found))).all():
         raise ProtocolError("a member has not stated how far it is")
+    if tuple(found[everybody.node]) != stated:
+        raise ProtocolError("some node has stated in this node's name how far it is")
     return [Standing(*map(int, row)) for row in found]
 
 
@@ -112,9 +152,11 @@ def _handed_over(
     everybody: Assembly, holders: list[NodeId], data: bytes, best: Standing
 ) -> bytes:
     """Return the bytes of the best course, once they have come."""
-    words: Integers = np.zeros(-(-best.n_bytes // _WORD), dtype=np.int64)
+    n_words = -(-best.n_bytes // _WORD)
+    # Whatever size was stated, no memory is taken before the words have come.
+    words: Integers = np.broadcast_to(np.int64(0), (n_words,))
     if everybody.node in holders:
-        padded = data.ljust(_WORD * len(words), b"\0")
+        padded = data.ljust(_WORD * n_words, b"\0")
         words = np.frombuffer(padded, dtype="<i8").astype(np.int64)
     came = run_over(
         everybody.transport,
@@ -126,12 +168,13 @@ def _handed_over(
     return came.astype("<i8").tobytes()[: best.n_bytes]
 
 
-def _checked(data: bytes, best: Standing, mine: Course, plan: Plan) -> Course:
+def _checked(data: bytes, best: Standing, mine: Course, rules: Rules) -> Course:
     """Return the course that was handed over, if it is what it should be."""
     if digest_of(data) != best.digest:
         raise ProtocolError("a neighbour handed over other numbers than were stated")
     try:
-        course = Course.decoded(data, plan)
+        course = Course.decoded(data, rules.plan)
+        rules.check_stints(course)
     except (ValueError, IndexError, KeyError) as exc:
         raise ProtocolError(
             f"a neighbour handed over layers that no training has ({exc})"
@@ -140,6 +183,10 @@ def _checked(data: bytes, best: Standing, mine: Course, plan: Plan) -> Course:
         raise ProtocolError("a neighbour handed over another course than was stated")
     _check_against(mine, course)
     return course
+
+
+def _rise(numbers: Sequence[int]) -> bool:
+    return all(a < b for a, b in pairwise(numbers))
 
 
 def _check_against(mine: Course, other: Course) -> None:

@@ -1,6 +1,7 @@
 """Checkpoints: what a node must remember to go on after it was killed.
 
-Written after every layer, whole or not at all, and verified when read.
+Written after every layer, whole or not at all, and verified when read. Where members
+may leave, it is written after every total, too: see `dssfn.node.course`.
 
 How this works. When nodes go back together, the layers that they solve again are saved
 as the checkpoint, and the one that had more layers is set aside until it is overtaken.
@@ -11,9 +12,10 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
@@ -22,10 +24,10 @@ from safetensors.numpy import load as decode_tensors
 from safetensors.numpy import save as encode_tensors
 
 from dssfn._atomic import write_atomically
-from dssfn._typing import Array
+from dssfn._typing import Integers, Numbers
 from dssfn.config import Plan
 from dssfn.errors import PlanError
-from dssfn.node.course import Stint
+from dssfn.node.course import Stint, named_totals, take_totals
 from dssfn.progress import Progress
 from dssfn.records import LayerRecord
 from dssfn.training import check_stages
@@ -35,6 +37,10 @@ log = logging.getLogger("dssfn.node")
 CHECKPOINT_FILE = "checkpoint.dssfn"
 VERSION = 2
 ERRORS = ("validation", "tries", "before")  # names of arrays of a stage
+
+
+_Found: TypeAlias = tuple[Progress | None, tuple[Integers, ...]]
+"""Layers that are solved, and the totals of the next one."""
 
 
 class _Header(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -61,12 +67,15 @@ class Saved:
         The records of the furthest layers.
     stints : tuple of Stint
         Who found the latest layers, if nodes may come and go.
+    totals : tuple of arrays
+        The totals of the layer that comes after the latest, as far as they were found.
     """
 
     furthest: Progress | None = None
     latest: Progress | None = None
     records: tuple[LayerRecord, ...] = ()
     stints: tuple[Stint, ...] = ()
+    totals: tuple[Integers, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +101,14 @@ class Checkpoints:
 
     def save(
         self,
-        progress: Progress,
+        progress: Progress | None,
         records: tuple[LayerRecord, ...],
         stints: tuple[Stint, ...] = (),
+        totals: tuple[Integers, ...] = (),
     ) -> None:
         """Replace the checkpoint; one that has more layers is kept beside it."""
-        tensors = progress.tensors()
+        progress = progress or Progress((), ())
+        tensors = progress.tensors() | named_totals(totals)
         header = _Header(
             version=VERSION,
             belongs_to=self.belongs_to,
@@ -130,32 +141,33 @@ class Checkpoints:
         PlanError
             If it belongs to another plan or to other data.
         """
-        aside, of_aside = self._read(self.aside, plan)
-        latest, of_latest = self._read(self.path, plan)
+        (aside, _), of_aside = self._read(self.aside, plan)
+        (latest, totals), of_latest = self._read(self.path, plan)
         n_latest = len(latest.stages) if latest else 0
         stints = of_latest.stints if of_latest else ()
         is_further = aside is not None and len(aside.stages) > n_latest
         header = of_aside if is_further else of_latest
         records = header.records if header else ()
-        return Saved(aside if is_further else latest, latest, records, stints)
+        furthest = aside if is_further else latest
+        return Saved(furthest, latest, records, stints, totals)
 
     def forget(self) -> None:
         """Remove all that was saved."""
         self.path.unlink(missing_ok=True)
         self.aside.unlink(missing_ok=True)
 
-    def _read(self, path: Path, plan: Plan) -> tuple[Progress | None, _Header | None]:
+    def _read(self, path: Path, plan: Plan) -> tuple[_Found, _Header | None]:
         try:
             data = path.read_bytes()
         except FileNotFoundError:
-            return None, None
+            return (None, ()), None
         try:
-            header, progress = _decode(data, plan)
+            header, found = _decode(data, plan)
         except (ValueError, IndexError, SafetensorError, msgspec.MsgspecError) as exc:
             log.warning("%s cannot be used (%s): starting from scratch", path, exc)
-            return None, None
+            return (None, ()), None
         self._check_owner(path, header)
-        return progress, header
+        return found, header
 
     def _check_owner(self, path: Path, header: _Header) -> None:
         for what, value in self.belongs_to.items():
@@ -191,25 +203,29 @@ def _read_header(path: Path) -> _Header | None:
         return None
 
 
-def _digest(tensors: dict[str, Array]) -> str:
+def _digest(tensors: Mapping[str, Numbers]) -> str:
     digest = hashlib.sha256()
     for name in sorted(tensors):
-        digest.update(name.encode() + tensors[name].astype("<f8").tobytes())
+        A = tensors[name]
+        digest.update(name.encode() + A.astype(A.dtype.newbyteorder("<")).tobytes())
     return digest.hexdigest()
 
 
-def _decode(data: bytes, plan: Plan) -> tuple[_Header, Progress]:
+def _decode(data: bytes, plan: Plan) -> tuple[_Header, _Found]:
     end = 8 + int.from_bytes(data[:8], "little")
     header = msgspec.json.decode(data[8:end], type=_Header)
     tensors: dict[str, Any] = decode_tensors(data[end:])
     if header.version != VERSION or header.content != _digest(tensors):
         raise ValueError("it does not hold what was written")
+    totals = take_totals(tensors)
     if any(A.dtype != np.float64 for A in tensors.values()):
         raise ValueError("it holds numbers of another kind")
+    if not header.iterations:
+        return header, (None, totals)
     empty = Progress((), header.iterations, header.before)
     progress = empty.with_tensors(tensors)
     check_stages(plan, progress)
-    return header, progress
+    return header, (progress, totals)
 
 
 def fingerprint(progress: Progress | None) -> int:
@@ -231,5 +247,5 @@ def model_fingerprint(progress: Progress) -> int:
     )
 
 
-def _first_bits(tensors: dict[str, Array]) -> int:
+def _first_bits(tensors: Mapping[str, Numbers]) -> int:
     return int(_digest(tensors)[:12], 16)

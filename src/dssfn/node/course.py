@@ -3,8 +3,8 @@
 How this works. All that nodes find out together are the totals of averagings, one after
 the other; a layer follows from some of them. Averagings that one group did in a row are
 a *stint*. A node keeps the totals of the layer that is being solved, so that a group
-which goes on after a member has left uses them: were they found again without it, the
-difference would show its sums.
+which goes on after a member has left uses them, also after all processes were started
+again: were they found again without it, the difference would show its sums.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -119,10 +120,7 @@ class Course:
         """Return the course as bytes, which are the same on all nodes."""
         progress = self.progress or Progress((), ())
         head = _Head(progress.iterations, progress.before, self.stints)
-        tensors = progress.tensors() | {
-            f"{TOTAL}.{k}": np.ascontiguousarray(total)
-            for k, total in enumerate(self.totals)
-        }
+        tensors = progress.tensors() | named_totals(self.totals)
         text = msgspec.json.encode(head)
         return len(text).to_bytes(_LENGTH, "little") + text + encode_tensors(tensors)
 
@@ -135,12 +133,7 @@ class Course:
             tensors = decode_tensors(data[end:])
         except (msgspec.MsgspecError, SafetensorError, UnicodeDecodeError) as exc:
             raise ValueError("it cannot be read") from exc
-        totals = sorted(
-            (int(key.partition(".")[2]), tensors.pop(key))
-            for key in [key for key in tensors if key.startswith(f"{TOTAL}.")]
-        )
-        if any(A.dtype != np.int64 for _, A in totals):
-            raise ValueError("its totals are no integers")
+        totals = take_totals(tensors)
         if any(
             A.dtype != np.float64 or not np.isfinite(A).all() for A in tensors.values()
         ):
@@ -150,7 +143,29 @@ class Course:
             empty = Progress((), head.iterations, head.before)
             progress = empty.with_tensors(tensors)
             check_stages(plan, progress)
-        return cls(progress, tuple(total for _, total in totals), head.stints)
+        return cls(progress, totals, head.stints)
+
+
+def named_totals(totals: Sequence[Integers]) -> dict[str, Integers]:
+    """Return totals by their names in a file, or in what is handed over.
+
+    >>> list(named_totals([np.array([3]), np.array([4])]))
+    ['total.0', 'total.1']
+    """
+    return {f"{TOTAL}.{k}": np.ascontiguousarray(A) for k, A in enumerate(totals)}
+
+
+def take_totals(tensors: dict[str, Any]) -> tuple[Integers, ...]:
+    """Take totals out of arrays with names; ValueError if they are no integers.
+
+    >>> take_totals({"total.0": np.array([3])})
+    (array([3]),)
+    """
+    keys = [key for key in tensors if key.startswith(f"{TOTAL}.")]
+    found = {int(key.partition(".")[2]): tensors.pop(key) for key in keys}
+    if any(A.dtype != np.int64 for A in found.values()):
+        raise ValueError("its totals are no integers")
+    return tuple(found[number] for number in sorted(found))
 
 
 def digest_of(data: bytes) -> int:

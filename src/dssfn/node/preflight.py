@@ -334,10 +334,13 @@ def _masks_of(spec: NodeSpec, federation: Federation) -> Finding:
 def _examine_checkpoint(checkpoints: Checkpoints, plan: Plan) -> Iterator[Finding]:
     def checkpoint() -> str:
         checkpoints.check()
-        saved = checkpoints.load(plan).furthest
-        if saved is None:
-            return "it cannot be used; the training starts from scratch"
-        return f"layers 0 to {saved.n_layers - 1}; the training goes on from there"
+        saved = checkpoints.load(plan)
+        if saved.furthest is not None:
+            last = saved.furthest.n_layers - 1
+            return f"layers 0 to {last}; the training goes on from there"
+        if saved.totals:
+            return "sums of layer 0; the training goes on from there"
+        return "it cannot be used; the training starts from scratch"
 
     if checkpoints.path.exists() or checkpoints.aside.exists():
         yield _finding("checkpoint", checkpoint)

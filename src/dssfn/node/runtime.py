@@ -30,7 +30,7 @@ from dssfn.errors import NumericalError, PeerTimeout, ProtocolError, Regroup
 from dssfn.federation import TRAINING, Federation
 from dssfn.influence import Stated
 from dssfn.masking import Masks
-from dssfn.node.adoption import adopt
+from dssfn.node.adoption import Rules, adopt
 from dssfn.node.agreement import Assembly
 from dssfn.node.attended import AttendedFile
 from dssfn.node.checkpoint import Checkpoints, fingerprint
@@ -238,7 +238,7 @@ class NodeTraining:
         self.records = {record.layer: record for record in saved.records}
         if self.elastic:  # fewer layers may be the later ones
             self.furthest = saved.latest
-            self.course = Course(saved.latest, (), saved.stints)
+            self.course = Course(saved.latest, saved.totals, saved.stints)
             if self._may_end_alone:
                 self.transport.finish()
         if self.furthest:
@@ -313,13 +313,14 @@ class NodeTraining:
             self.course = Course(self.progress)
             return
         before = self.course
-        found = adopt(here.everybody, before, self.plan)
+        rules = Rules(self.plan, self.topology.n_nodes, self.elastic.quorum)
+        found = adopt(here.everybody, before, rules, epoch=here.epoch)
         self._check_quorum(found, here)
         self.course, self.progress = found, found.progress
-        if self.course is not before and self.progress is not None:
+        if self.course is not before:
             self.elastic.attended.forget_model()
-            self.furthest = None
-            self._save(self.progress)
+            self.furthest = self.progress
+            self._keep()
 
     def _check_quorum(self, found: Course, here: Company) -> None:
         """Refuse to train with too few: they may only have a model that is finished."""
@@ -395,6 +396,7 @@ class NodeTraining:
         if self.elastic:
             assert total.dtype == np.int64
             self.course = self.course.heard(total, here.epoch, here.members)
+            self._keep()
 
     def _end(self, here: Company) -> None:
         """Compare the models of all who take part."""
@@ -430,6 +432,10 @@ class NodeTraining:
                 here.everybody.check_stage(progress)
             self._save(progress)
             return
+        if progress.n_averagings != self.course.n_found:
+            raise ProtocolError(
+                "a neighbour has handed over totals of a layer that are not all used"
+            )
         before = self.course.only_solved()
         self.course = self.course.solved(progress)
         self._save(progress)  # or a member that leaves now would be missed
@@ -456,8 +462,16 @@ class NodeTraining:
         solved = len(progress.stages)
         if self.furthest is None or solved >= len(self.furthest.stages):
             self.furthest = progress
+        self._write(self.course.only_solved(), progress)
+
+    def _keep(self) -> None:
+        """Save what was found, with the totals of a layer that is not solved yet."""
+        self._write(self.course, self.course.progress)
+
+    def _write(self, course: Course, progress: Progress | None) -> None:
+        solved = len(progress.stages) if progress else 0
         records = tuple(self.records[k] for k in sorted(self.records) if k < solved)
-        self.checkpoints.save(progress, records, self.course.only_solved().stints)
+        self.checkpoints.save(progress, records, course.stints, course.totals)
 
     def _record(self, record: LayerRecord) -> None:
         self.records[record.layer] = record
