@@ -151,6 +151,13 @@ class Checkpoints:
         furthest = aside if is_further else latest
         return Saved(furthest, latest, records, stints, totals)
 
+    @property
+    def last_epoch(self) -> int:
+        """The last epoch in which something was found that is saved; 0 if none is."""
+        headers = (_read_header(path) for path in (self.aside, self.path))
+        stints = [stint for header in headers if header for stint in header.stints]
+        return max((stint.epoch for stint in stints), default=0)
+
     def forget(self) -> None:
         """Remove all that was saved."""
         self.path.unlink(missing_ok=True)

@@ -83,9 +83,19 @@ def connect(
 
 
 def attendance_of(
-    name: str, federation: Federation, attended: AttendedFile
+    name: str, federation: Federation, attended: AttendedFile, last_epoch: int
 ) -> Attendance:
-    """Return what knows who takes part, where nodes may go on without some others."""
+    """Return what knows who takes part, where nodes may go on without some others.
+
+    Parameters
+    ----------
+    name, federation : str, Federation
+        The node, and its plan.
+    attended : AttendedFile
+        Where epochs are written down.
+    last_epoch : int
+        The last one of which something was saved, should that file be lost.
+    """
     topology = federation.topology()
     graph = {node: topology.neighbours(node) for node in range(topology.n_nodes)}
     assert federation.quorum is not None
@@ -93,7 +103,7 @@ def attendance_of(
         federation.index(name),
         graph,
         federation.quorum,
-        floor=attended.read().epoch + 1,
+        floor=max(attended.read().epoch, last_epoch) + 1,
     )
     return Attendance(
         roll,

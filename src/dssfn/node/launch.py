@@ -137,7 +137,8 @@ def launch(
         elastic = attendance = None
         if federation.is_elastic and federation.quorum is not None:
             elastic = Elastic(attended, leave_after_of(federation), federation.quorum)
-            attendance = attendance_of(spec.name, federation, attended)
+            last = checkpoints.last_epoch
+            attendance = attendance_of(spec.name, federation, attended, last)
         terms = training_terms(federation, plan)
         transport = connect(spec, federation, terms, keyring, attendance)
         if record is not None:
