@@ -121,7 +121,7 @@ def test_totals_are_never_found_again_without_a_member_that_was_in_them(tmp_path
 
 
 def test_totals_that_a_layer_does_not_use_are_refused(tmp_path):
-    _, before = train(tmp_path, [0, 1, 2, 3], epoch=1, fails_at=(0, 1))
+    train(tmp_path, [0, 1, 2, 3], epoch=1, fails_at=(0, 1))
     for node in range(4):
         checkpoints = Checkpoints(tmp_path / f"{node}.checkpoint", {})
         saved = checkpoints.load(PLAN)
