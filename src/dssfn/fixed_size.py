@@ -60,7 +60,9 @@ def train_fixed(
         Features(samples, plan, memory=memory, n_threads=n_threads)
     ) as features:
         if start is None:
-            agreed, before = yield from _agree(features, plan, n_threads)
+            agreed, before = yield from _agree(
+                features, plan, n_threads, is_elastic=is_elastic
+            )
             progress = Progress((), (), before)
         else:
             agreed, progress = start.stages[0], start
@@ -130,7 +132,7 @@ def is_complete(plan: Plan, progress: Progress | None) -> bool:
 
 
 def _agree(
-    features: Features, plan: Plan, n_threads: int
+    features: Features, plan: Plan, n_threads: int, *, is_elastic: bool
 ) -> Program[tuple[Stage, int]]:
     """Return the scaling of inputs and targets, and the averagings that it took."""
     agreed = _nothing_agreed(plan)
@@ -158,6 +160,7 @@ def _agree(
             has_gaps=gaps,
             names=names,
             n_shares=plan.n_outputs if wanted[1] and not plan.is_regression else 0,
+            is_elastic=is_elastic,
         )
     moments, _, n_averagings = yield from run_about(INPUTS, program)
     P = plan.n_features if of_inputs else 0
@@ -170,7 +173,8 @@ def _agree(
     if plan.is_exact:
         targets = _targets(plan, agreed)
         chunks = map(targets.applied, features.samples())
-        weighing = agree_usual_weight(chunks, moments.weight, targets.class_factors)
+        known = math.inf if is_elastic else moments.weight
+        weighing = agree_usual_weight(chunks, known, targets.class_factors)
         usual_weight, _, n_more = yield from run_about(INPUTS, weighing)
         n_averagings += n_more
         agreed[WEIGHT] = np.array([moments.weight])

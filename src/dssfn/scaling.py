@@ -123,6 +123,7 @@ def agree_exact_scaling(
     names: Sequence[str] | None = None,
     of_training: bool = True,
     n_shares: int = 0,
+    is_elastic: bool = False,
 ) -> Program[Moments]:
     """Agree on mean and standard deviation of n features, exactly.
 
@@ -142,6 +143,9 @@ def agree_exact_scaling(
         Whether they are those of a training, which may do without exact sums.
     n_shares : int
         The last features, which lie between zero and one as those of classes do.
+    is_elastic : bool
+        Whether nodes may come and go between the first sums and the second. Then the
+        moments are those of the nodes that were there for the second.
     """
     place = _Place(names, of_training)
 
@@ -166,16 +170,24 @@ def agree_exact_scaling(
         D = X - rough[:, None]
         if has_gaps:
             D, _ = _without_gaps(D)
-        tally = ExactTally(2 * n)
-        tally.add(np.vstack([D, D**2]), weights)
+        tally = ExactTally(2 * n + is_elastic)
+        ones = np.ones((int(is_elastic), X.shape[1]))
+        tally.add(np.vstack([D, D**2, ones]), weights)
         counts = True if weights is None else weights > 0
         # How many samples are not at the mean.
         apart = np.count_nonzero((np.abs(D) > rounding) & counts, axis=1)
         return np.concatenate([tally.numbers(), apart])
 
     mine = _total(second, rows(), n_threads)
-    reply = yield Message.of(mine, _second_bounds(n, n_shares, float(weight)))
-    rest, squares = (half / counted for half in _halves(ExactTally.read(reply[:-n])))
+    known = math.inf if is_elastic else float(weight)
+    reply = yield Message.of(mine, _second_bounds(n, n_shares, known, is_elastic))
+    about_mean = ExactTally.read(reply[:-n])
+    if is_elastic:
+        about_mean, weight_then = about_mean[:-1], float(about_mean[-1])
+        if not weight_then > 0:
+            raise DataError(NO_WEIGHT)
+        counted, weight = counted * (weight_then / weight), weight_then
+    rest, squares = (half / counted for half in _halves(about_mean))
     found = _moments_of(float(weight), rough, rest, squares)
     _check_deviations(found, squares, reply[-n:], place)
     return found
@@ -199,19 +211,20 @@ def _first_bounds(n: int, n_shares: int, *, has_gaps: bool) -> TallyBounds:
     )
 
 
-def _second_bounds(n: int, n_shares: int, weight: float) -> JoinedBounds:
+def _second_bounds(
+    n: int, n_shares: int, weight: float, is_elastic: bool
+) -> JoinedBounds:
     """Return the bounds of sums about the mean, of their squares, and of counts.
 
-    A mean is no larger than the largest number, so that none is twice that away.
+    A mean is no larger than the largest number, so that none is twice that away. Where
+    nodes come and go, the weight of the samples follows the squares.
     """
     apart: Array = np.full(n, 2 * LARGEST)
     apart[n - n_shares :] = 1.0
-    moments = TallyBounds(
-        np.concatenate([-apart, np.zeros(n)]),
-        np.concatenate([apart, apart**2]),
-        weight,
-    )
-    return JoinedBounds([(2 * n * N_LIMBS, moments), (n, CountBounds(MOST_SAMPLES))])
+    ones = np.ones(int(is_elastic))
+    low = np.concatenate([-apart, np.zeros(n), ones])
+    moments = TallyBounds(low, np.concatenate([apart, apart**2, ones]), weight)
+    return JoinedBounds([(len(low) * N_LIMBS, moments), (n, CountBounds(MOST_SAMPLES))])
 
 
 def _without_gaps(X: Array) -> tuple[Array, Array]:

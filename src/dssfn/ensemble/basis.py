@@ -5,6 +5,7 @@ All members, and all nodes, see the samples through it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -109,7 +110,12 @@ class Basis:
 
 
 def agree_basis(
-    samples: Samples, plan: Plan, n_nodes: int, n_threads: int = 1
+    samples: Samples,
+    plan: Plan,
+    n_nodes: int,
+    n_threads: int = 1,
+    *,
+    is_elastic: bool = False,
 ) -> Program[Basis]:
     """Agree on the moments of inputs and targets, and on what follows from them."""
     P = plan.n_features
@@ -128,6 +134,7 @@ def agree_basis(
             has_gaps=plan.has_gaps,
             names=plan.data_names,
             n_shares=0 if plan.is_regression else plan.n_outputs,
+            is_elastic=is_elastic,
         )
         moments, total, _ = yield from run_about(
             INPUTS,
@@ -151,7 +158,9 @@ def agree_basis(
     usual_weight = None
     if plan.is_exact:
         weighing = agree_usual_weight(
-            map(targets.applied, samples.chunks(CHUNK)), weight, targets.class_factors
+            map(targets.applied, samples.chunks(CHUNK)),
+            math.inf if is_elastic else weight,
+            targets.class_factors,
         )
         usual_weight, _, _ = yield from run_about(INPUTS, weighing)
     return Basis(

@@ -85,7 +85,7 @@ def grow_ensemble(
     Parameters are those of `dssfn.training.train_node`.
     """
     if start is None:
-        program = agree_basis(samples, plan, n_nodes, n_threads)
+        program = agree_basis(samples, plan, n_nodes, n_threads, is_elastic=is_elastic)
         basis, _, before = yield from run_about(INPUTS, program)
         progress = Progress((), (), before)
     else:

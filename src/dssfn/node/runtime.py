@@ -219,10 +219,10 @@ class NodeTraining:
     @property
     def took_part(self) -> list[tuple[str, ...]]:
         """The names of those whose sums each stage was solved from, if that differs."""
-        found = self.course.took_part() if self.elastic else []
-        if all(len(members) == self.topology.n_nodes for members in found):
-            return []
-        return [self._named(members) for members in found]
+        n_nodes, stints = self.topology.n_nodes, self.course.stints
+        if not self.elastic or all(len(one.members) == n_nodes for one in stints):
+            return []  # what comes before layer 0 counts as well
+        return [self._named(members) for members in self.course.took_part()]
 
     def how_to_go_on(self, node: Path) -> str:
         """Return what is saved, and the command that goes on from there."""
@@ -345,7 +345,8 @@ class NodeTraining:
         program = train_node(
             self.samples,
             self.plan,
-            n_nodes=len(here.members),
+            # What was found before may be of more nodes than are here.
+            n_nodes=self.topology.n_nodes if self.elastic else len(here.members),
             node=here.node,
             memory=self.memory,
             n_threads=self.n_threads,
