@@ -7,9 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from dssfn.errors import Regroup
+from dssfn.errors import ProtocolError, Regroup
 from dssfn.transports.base import Tag
 from dssfn.transports.grpc import Attendance, Neighbour, Rules, Terms
+from dssfn.transports.grpc import exchange_pb2 as pb
 from dssfn.transports.grpc.attendance import encode_roll
 from dssfn.transports.grpc.elastic import ElasticSwitchboard
 from dssfn.transports.roll_call import RollCall
@@ -67,3 +68,16 @@ def test_a_member_that_was_restarted_makes_its_neighbours_form_a_new_group(board
     with pytest.raises(Regroup):
         board.exchange(TAG, {}, [(1, 0)])
     late.cancel()
+
+
+@pytest.mark.parametrize(
+    "roll",
+    [
+        pb.Roll(entries=[pb.Roll.Entry(node=1, version=1, floor=1)] * 4),
+        pb.Roll(entries=[pb.Roll.Entry(node=1, version=1, floor=1, links=[0] * 4)]),
+    ],
+)
+def test_a_roll_call_is_no_longer_than_the_plan_allows(board, roll):
+    link, stream = _greet(board)
+    with pytest.raises(ProtocolError, match="than the plan has"):
+        board.receive(link, stream, pb.Envelope(roll=roll).SerializeToString())

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from dssfn._typing import NodeId
+from dssfn.errors import ProtocolError
 from dssfn.transports.base import Group
 from dssfn.transports.grpc import exchange_pb2 as pb
 from dssfn.transports.grpc.epochs import Epochs
@@ -151,8 +152,19 @@ def encode_roll(entries: Iterable[Entry]) -> bytes:
     return bytes(pb.Envelope(roll=roll).SerializeToString())
 
 
-def decode_roll(roll: pb.Roll) -> list[Entry]:
-    """Return what an envelope says of nodes, which the roll call checks."""
+def decode_roll(roll: pb.Roll, n_nodes: int) -> list[Entry]:
+    """Return what an envelope says of nodes, which the roll call checks.
+
+    Raises
+    ------
+    ProtocolError
+        If there are more nodes, or links of one, than the plan has nodes: before memory
+        is taken for them.
+    """
+    if len(roll.entries) > n_nodes:
+        raise ProtocolError("it calls more nodes than the plan has")
+    if any(len(one.links) > n_nodes for one in roll.entries):
+        raise ProtocolError("it calls a node with more links than the plan has nodes")
     return [
         Entry(
             node=one.node,
