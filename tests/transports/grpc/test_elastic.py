@@ -7,12 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from dssfn.errors import ProtocolError, Regroup
+from dssfn.errors import PeerTimeout, ProtocolError, Regroup
 from dssfn.transports.base import Tag
 from dssfn.transports.grpc import Attendance, Neighbour, Rules, Terms
 from dssfn.transports.grpc import exchange_pb2 as pb
 from dssfn.transports.grpc.attendance import encode_roll
 from dssfn.transports.grpc.elastic import ElasticSwitchboard
+from dssfn.transports.grpc.epochs import RESTARTS_IN_VAIN
 from dssfn.transports.roll_call import RollCall
 from tests.transports.grpc.test_switchboard import _greet
 
@@ -81,3 +82,20 @@ def test_a_roll_call_is_no_longer_than_the_plan_allows(board, roll):
     link, stream = _greet(board)
     with pytest.raises(ProtocolError, match="than the plan has"):
         board.receive(link, stream, pb.Envelope(roll=roll).SerializeToString())
+
+
+def test_groups_without_a_further_layer_are_not_formed_for_ever(board):
+    link, stream = _greet(board)
+    other, most = RollCall(1, GRAPH, 2), RESTARTS_IN_VAIN * len(GRAPH)
+
+    def form_groups(n_groups):
+        for _ in range(n_groups):
+            gathered(board, link, stream, other)
+            board.join()
+            other.leave()
+
+    form_groups(most)
+    board.epochs.reach(0)  # all groups before were worth it
+    form_groups(most)
+    with pytest.raises(PeerTimeout, match="without a further layer"):
+        form_groups(1)
