@@ -246,3 +246,23 @@ def test_a_lost_link_ends_a_group_and_an_unused_node_does_not():
     world.cut(0, 1)
     world.give_up_waiting(0)
     assert world.calls[0].is_over(group)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        Entry(2, 2**61, (1,), floor=2**61),
+        Entry(2, 2**61, (1,), call=Call(2**61, 7)),
+        Entry(0, 2**62 - 1, (1,)),
+        Entry(0, 2**61, (1,), floor=2**17),
+    ],
+)
+def test_no_forged_number_uses_up_those_that_are_left(entry):
+    graph = {0: (1,), 1: (0, 2), 2: (1,)}
+    roll, other = RollCall(0, graph, 2, floor=5), RollCall(1, graph, 2, floor=5)
+    with pytest.raises(ProtocolError, match="nobody can reach"):
+        roll.hear([entry])
+    roll.hear([Entry(0, 2**61, (1,), call=Call(2**16, 7))])
+    roll.call()
+    assert roll.candidate().epoch <= 2**16 + 1
+    other.hear(roll.table())  # which others take

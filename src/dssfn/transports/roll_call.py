@@ -27,7 +27,11 @@ from dssfn._typing import NodeId
 from dssfn.errors import ProtocolError
 from dssfn.transports.base import Arc, Group
 
-MOST_VERSIONS = 2**62  # of an entry, and epochs: far more than there will ever be
+MOST_VERSIONS = 2**62  # of an entry: far more than there will ever be
+# Groups that may have been formed without this node. Epochs are written down, so that
+# one forged number must not use them up; they rise by one for every group.
+EPOCHS_AHEAD = 2**16
+MOST_EPOCHS = 2**48  # a float64 holds it exactly, as statements need it
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +150,9 @@ class RollCall:
             If an entry is none that a node of the plan can have.
         """
         is_news = False
+        most_epochs = min(self._latest_epoch() + EPOCHS_AHEAD, MOST_EPOCHS)
         for entry in entries:
-            self._check(entry)
+            self._check(entry, most_epochs)
             known = self.entries.get(entry.node)
             if known is not None and entry.version <= known.version:
                 continue
@@ -269,7 +274,7 @@ class RollCall:
             if i < j and j in inside and self._is_linked(i, j)
         )
 
-    def _check(self, entry: Entry) -> None:
+    def _check(self, entry: Entry, most_epochs: int) -> None:
         if entry.node not in self.graph:
             raise ProtocolError(f"its roll call names node {entry.node}")
         links = entry.links
@@ -277,6 +282,14 @@ class RollCall:
             raise ProtocolError("its roll call has links that are not in the plan")
         if list(links) != sorted(set(links)):
             raise ProtocolError("its roll call has links out of order")
-        epochs = [entry.floor, *([entry.call.epoch] if entry.call else [])]
-        if not all(0 < number < MOST_VERSIONS for number in (entry.version, *epochs)):
+        # Of itself a node must be able to say something later.
+        most_versions = MOST_VERSIONS - (entry.node == self.node)
+        if not (0 < entry.version < most_versions and 0 < entry.floor <= most_epochs):
             raise ProtocolError("its roll call has numbers that nobody can reach")
+        if entry.call is not None and not 0 < entry.call.epoch <= most_epochs:
+            raise ProtocolError("its roll call has epochs that nobody can reach")
+
+    def _latest_epoch(self) -> int:
+        entries = self.entries.values()
+        calls = (entry.call.epoch for entry in entries if entry.call)
+        return max(*(entry.floor for entry in entries), *calls, self.floor)

@@ -58,7 +58,7 @@ def begun(board, **changes):
     thread.start()
     while thread.is_alive():
         if (data := board.roll(link)) is not None:
-            mine = decode_roll(pb.Envelope.FromString(data).roll)[0]
+            mine = decode_roll(pb.Envelope.FromString(data).roll, 5)[0]
             entries = [
                 Entry(one.node, one.version + 1, one.links, call=mine.call)
                 for one in entries

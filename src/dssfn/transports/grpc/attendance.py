@@ -12,11 +12,14 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from dssfn._typing import NodeId
+from dssfn.errors import ProtocolError
 from dssfn.transports.base import Group
 from dssfn.transports.grpc import exchange_pb2 as pb
-from dssfn.transports.grpc.epochs import Epochs
+from dssfn.transports.grpc.epochs import RESTARTS_IN_VAIN, Epochs
 from dssfn.transports.grpc.link import Link
 from dssfn.transports.roll_call import Call, Entry, RollCall
+
+ANYBODY = "", ""  # in the place of a neighbour, and of the node that it speaks of
 
 
 @dataclass(slots=True)
@@ -36,6 +39,20 @@ class GroupEpochs(Epochs):
 
     def rise(self, epoch: int, restarted: str, neighbour: str) -> None:
         """Leave it to the roll call what follows from a restart."""
+
+    def begin(self, epoch: int) -> bool:
+        """Go on in a group's epoch, and return whether it is one too many.
+
+        Whose fault it is that no layer is ever finished nobody can tell.
+        """
+        self.current = epoch
+        self.in_vain[ANYBODY] = self.in_vain.get(ANYBODY, 0) + 1
+        return self.in_vain[ANYBODY] > self.most_in_vain
+
+    @property
+    def most_in_vain(self) -> int:
+        """How many groups may be formed without a further layer."""
+        return RESTARTS_IN_VAIN * len(self.members)
 
 
 @dataclass(slots=True)
@@ -151,8 +168,19 @@ def encode_roll(entries: Iterable[Entry]) -> bytes:
     return bytes(pb.Envelope(roll=roll).SerializeToString())
 
 
-def decode_roll(roll: pb.Roll) -> list[Entry]:
-    """Return what an envelope says of nodes, which the roll call checks."""
+def decode_roll(roll: pb.Roll, n_nodes: int) -> list[Entry]:
+    """Return what an envelope says of nodes, which the roll call checks.
+
+    Raises
+    ------
+    ProtocolError
+        If there are more nodes, or links of one, than the plan has nodes: before memory
+        is taken for them.
+    """
+    if len(roll.entries) > n_nodes:
+        raise ProtocolError("it calls more nodes than the plan has")
+    if any(len(one.links) > n_nodes for one in roll.entries):
+        raise ProtocolError("it calls a node with more links than the plan has nodes")
     return [
         Entry(
             node=one.node,

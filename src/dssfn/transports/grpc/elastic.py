@@ -10,7 +10,7 @@ import logging
 import time
 from collections.abc import Sequence
 
-from dssfn.errors import PeerTimeout, ProtocolError, Regroup
+from dssfn.errors import PeerTimeout, Regroup
 from dssfn.transports.base import Group
 from dssfn.transports.grpc import exchange_pb2 as pb
 from dssfn.transports.grpc.attendance import (
@@ -61,7 +61,7 @@ class ElasticSwitchboard(Switchboard):
         n_calls = CHATTER + CALLS * len(terms.members)
         self._rolls = {j: Budget(n_calls, deadline / n_calls) for j in self._links}
         if attendance is not None:
-            self.epochs = GroupEpochs(deadline, terms.members)
+            self.epochs = self._group_epochs = GroupEpochs(deadline, terms.members)
             self._greetings = self._greetings.with_epochs(self.epochs)
 
     # For the training's thread.
@@ -77,7 +77,8 @@ class ElasticSwitchboard(Switchboard):
         Raises
         ------
         PeerTimeout
-            If there is no quorum for longer than `patience`.
+            If there is no quorum for longer than `patience`, or groups are formed
+            again and again without a further layer.
         """
         at = self._attendance
         if at is None:
@@ -92,9 +93,7 @@ class ElasticSwitchboard(Switchboard):
                 now = time.monotonic()
                 self._attend(now)
                 if group := at.begin():
-                    self.epochs.current = group.epoch
-                    for link in self._links.values():
-                        link.enter(group.epoch)
+                    self._enter(group)
                     return group
                 if now - began > self.patience:
                     self._give_up_all(now - began, at)
@@ -102,6 +101,16 @@ class ElasticSwitchboard(Switchboard):
                     told, interval = now, min(2 * interval, COMPLAINTS * self.deadline)
                     log.warning("waiting for %s", self._absent(at))
                 self._changed.wait(self.deadline / (4 * BEATS))
+
+    def _enter(self, group: Group) -> None:
+        if self._group_epochs.begin(group.epoch):
+            raise PeerTimeout(
+                f"Nodes have formed {self._group_epochs.most_in_vain} groups without a "
+                "further layer: some come and go all the time, or a member asks for "
+                "it. Compare the logs of all nodes, then start this node again."
+            )
+        for link in self._links.values():
+            link.enter(group.epoch)
 
     def join(self) -> None:
         """Leave the group, or enter the newest epoch, after `Regroup`."""
@@ -181,9 +190,8 @@ class ElasticSwitchboard(Switchboard):
         at = self._attendance
         if at is None:
             return super()._hear_roll(link, roll, now)
-        if len(roll.entries) > len(at.roll.graph):
-            raise ProtocolError("it calls more nodes than the plan has")
-        if at.hear(decode_roll(roll), self._links.values()):
+        entries = decode_roll(roll, len(at.roll.graph))
+        if at.hear(entries, self._links.values()):
             self._attend(now)
             self._changed.notify_all()
         return self._rolls[link.peer].charge(now)
