@@ -13,9 +13,11 @@ from dssfn.node.attended import Attended, AttendedFile
 from dssfn.node.checkpoint import Checkpoints
 from dssfn.node.runtime import Elastic, NodeTraining
 from dssfn.planning import settle
+from dssfn.progress import Progress
 from dssfn.shard import Shard, one_hot
 from dssfn.simulator import simulate
 from dssfn.topology import build_topology
+from dssfn.training import check_stages
 from dssfn.transports import Group, memory_network
 
 N_NODES = 4
@@ -51,7 +53,7 @@ class Grouped:
         return self._transport.exchange(tag, letters, expected)
 
 
-def train(folder, members, epoch, *, quorum=3, fails_at=None):
+def train(folder, members, epoch, *, quorum=3, fails_at=None, plan=PLAN):
     """What became of the members of a group, and their trainings."""
     edges = tuple((i, j) for i in members for j in members if i < j)
     group = Group(epoch, tuple(members), edges)
@@ -62,7 +64,7 @@ def train(folder, members, epoch, *, quorum=3, fails_at=None):
         trainings[node] = training = NodeTraining(
             node=node,
             topology=TOPOLOGY,
-            plan=PLAN,
+            plan=plan,
             averaging=AVERAGING,
             samples=SHARDS[node],
             transport=Grouped(host, group, fails_at),
@@ -149,3 +151,40 @@ def test_totals_that_a_layer_does_not_use_are_refused(tmp_path):
         checkpoints.save(None, (), saved.stints, more)
     ended, _ = train(tmp_path, [0, 1, 2], epoch=2)
     assert all(isinstance(one, ProtocolError) for one in ended)
+
+
+def test_layers_that_no_training_has_are_refused_before_they_are_used(tmp_path):
+    """A neighbour may hand over anything; what it lacks would end the node."""
+    plan = Plan(n_features=3, classes=(0, 1), n_layers=2, width=20, members=3)
+    plan, _ = settle(plan, TOPOLOGY)
+    _, trainings = train(tmp_path, [0, 1, 2], epoch=1, plan=plan)
+    stages = trainings[0].progress.stages
+    check_stages(plan, Progress(stages, (1,) * len(stages)))
+    for number, stage in enumerate(stages[:-1]):
+        for name in set(stage) - {"gaps", "picked", "before"}:
+            for wrong in ({}, {name: np.ones((7, 7))}):
+                others = {key: A for key, A in stage.items() if key != name}
+                changed = (*stages[:number], others | wrong, *stages[number + 1 :])
+                with pytest.raises((ValueError, KeyError)):
+                    check_stages(plan, Progress(changed, (1,) * len(stages)))
+
+
+def test_a_layer_that_grows_has_units_of_one_group_only(tmp_path):
+    """Sums over other samples for some units would be no layer's of anybody."""
+    plan = Plan(n_features=3, classes=(0, 1), size="ssfn", n_layers=1)
+    plan, _ = settle(plan, TOPOLOGY)
+    train(tmp_path, [0, 1, 2], epoch=1, plan=plan, fails_at=(-1, 9))
+    ended, after = train(tmp_path, [0, 1, 2, 3], epoch=2, plan=plan)
+    course = after[0].course
+    assert [one.members for one in course.stints] == [(0, 1, 2), (0, 1, 2, 3)]
+    took_part = [(one.first, one.members) for one in course.stints]
+    found = simulate(SHARDS, plan, TOPOLOGY, took_part=took_part)
+    for mine, same in zip(ended[0].outputs, found.networks[0].outputs, strict=True):
+        assert mine.tobytes() == same.tobytes()
+    first, joined = course.progress.before, course.stints[1].first
+    for stage, n_averagings in zip(
+        course.progress.layers, course.progress.iterations, strict=False
+    ):
+        if first < joined < first + n_averagings and "tries" in stage:
+            assert len(stage["tries"]) <= joined - first + 1
+        first += n_averagings
