@@ -18,7 +18,7 @@ from dssfn.config import Plan
 from dssfn.consensus import Averaging
 from dssfn.ensemble import AgreedScores
 from dssfn.planning import BYTES_PER_SCALAR
-from dssfn.programs import Message, Program
+from dssfn.programs import MembersOf, Message, Program
 from dssfn.progress import Progress
 from dssfn.records import LayerRecord
 from dssfn.shard import Samples
@@ -174,7 +174,7 @@ def start_programs(
     memory: int | None,
     n_threads: int,
     book: Book,
-    is_elastic: bool = False,
+    members_of: MembersOf | None = None,
 ) -> list[Program[Model]]:
     """Return the programs of a host's nodes, the first of which writes the book.
 
@@ -194,8 +194,8 @@ def start_programs(
         Threads that one node may use.
     book : Book
         Records how the layers end.
-    is_elastic : bool
-        Whether nodes may come and go.
+    members_of : callable, optional
+        Who takes part in an averaging, where nodes may come and go.
     """
     share = None if memory is None else memory // len(shards)
     return [
@@ -206,7 +206,7 @@ def start_programs(
             node=node,
             memory=share,
             n_threads=n_threads,
-            is_elastic=is_elastic,
+            members_of=members_of,
             on_progress=None if place else book.keep,
             on_layer=None if place else book.write,
         )

@@ -9,13 +9,13 @@ also yield a `dssfn.parties.Joint`, which says itself how something is found out
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeAlias, TypeVar
 
 import numpy as np
 
-from dssfn._typing import Array, Numbers
+from dssfn._typing import Array, NodeId, Numbers
 from dssfn.errors import InputError, NumericalError
 from dssfn.parties import Joint
 from dssfn.sum_bounds import JoinedBounds, SumBounds
@@ -154,6 +154,9 @@ class Agreed:
 
 Program: TypeAlias = Generator[Message | Agreed | Joint, Any, Result]
 """One node's work, from its first request to its result."""
+
+MembersOf: TypeAlias = Callable[[int], Collection[NodeId]]
+"""Who takes part in an averaging, by its number, where nodes may come and go."""
 
 
 def run_about(

@@ -118,7 +118,7 @@ def simulate(
             memory=budget,
             n_threads=workers.threads_per_node,
             book=book,
-            is_elastic=elastic is not None,
+            members_of=elastic.order if elastic else None,
         )
         networks = run_programs(
             programs,

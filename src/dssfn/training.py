@@ -16,7 +16,7 @@ from dssfn.ensemble import AgreedScores, Ensemble
 from dssfn.errors import DataError
 from dssfn.network import Network
 from dssfn.privacy import NoiseSource
-from dssfn.programs import Program
+from dssfn.programs import MembersOf, Program
 from dssfn.progress import Progress
 from dssfn.records import LayerRecord
 from dssfn.shard import Samples
@@ -33,7 +33,7 @@ def train_node(
     memory: int | None = None,
     n_threads: int = 1,
     noise: NoiseSource | None = None,
-    is_elastic: bool = False,
+    members_of: MembersOf | None = None,
     start: Progress | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     on_layer: Callable[[LayerRecord], None] | None = None,
@@ -56,8 +56,9 @@ def train_node(
         Threads for this node's samples.
     noise : NoiseSource, optional
         The noise of a private training, and what it was spent on; by default new.
-    is_elastic : bool
-        Whether nodes may come and go, so that layers are of different samples.
+    members_of : callable, optional
+        Where nodes may come and go, so that layers are of different samples: returns
+        who takes part in an averaging, by its number.
     start : Progress, optional
         The progress to go on from; all other nodes go on from the same layer.
     on_progress : callable, optional
@@ -86,7 +87,7 @@ def train_node(
             node=node,
             memory=memory,
             n_threads=n_threads,
-            is_elastic=is_elastic,
+            members_of=members_of,
             start=start,
             on_progress=on_progress,
             on_layer=on_layer,
@@ -97,7 +98,7 @@ def train_node(
         n_nodes=n_nodes,
         memory=memory,
         n_threads=n_threads,
-        is_elastic=is_elastic,
+        is_elastic=members_of is not None,
         start=start,
         on_progress=on_progress,
         on_layer=on_layer,

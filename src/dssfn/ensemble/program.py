@@ -57,7 +57,15 @@ from dssfn.ensemble.stages import (
 from dssfn.ensemble.track import TALLY, Track
 from dssfn.ensemble.units import n_features_of
 from dssfn.ensemble.validation import score_message, score_stage
-from dssfn.programs import INPUTS, NO_RIDER, Agreed, Message, Program, run_about
+from dssfn.programs import (
+    INPUTS,
+    NO_RIDER,
+    Agreed,
+    MembersOf,
+    Message,
+    Program,
+    run_about,
+)
 from dssfn.progress import Progress, Stage
 from dssfn.records import LayerRecord, Tried, decibel, record_of, share
 from dssfn.shard import Samples
@@ -75,7 +83,7 @@ def grow_ensemble(
     node: NodeId = 0,
     memory: int | None = None,
     n_threads: int = 1,
-    is_elastic: bool = False,
+    members_of: MembersOf | None = None,
     start: Progress | None = None,
     on_progress: OnProgress | None = None,
     on_layer: OnLayer | None = None,
@@ -84,6 +92,7 @@ def grow_ensemble(
 
     Parameters are those of `dssfn.training.train_node`.
     """
+    is_elastic = members_of is not None
     if start is None:
         program = agree_basis(samples, plan, n_nodes, n_threads, is_elastic=is_elastic)
         basis, _, before = yield from run_about(INPUTS, program)
@@ -97,7 +106,7 @@ def grow_ensemble(
             plan=plan,
             basis=basis,
             bounding=bounding,
-            is_elastic=is_elastic,
+            members_of=members_of,
             arithmetic=(arithmetic := arithmetic_of(plan, bounding, n_nodes)),
             node=node,
             n_nodes=n_nodes,
@@ -190,7 +199,7 @@ class _Growth:
 
     Parameters
     ----------
-    plan, node, n_nodes, is_elastic, on_progress, on_layer
+    plan, node, n_nodes, members_of, on_progress, on_layer
         As in `grow_ensemble`.
     basis : Basis
         What was agreed on before the first layer.
@@ -207,7 +216,7 @@ class _Growth:
     plan: Plan
     basis: Basis
     bounding: Basis
-    is_elastic: bool
+    members_of: MembersOf | None
     arithmetic: Arithmetic
     node: NodeId
     n_nodes: int
@@ -281,6 +290,8 @@ class _Growth:
         tried = every[number]
         tries = [(number, width, one.error) for number, one in enumerate(every)]
         for width in wider:
+            if not self._may_widen():
+                break
             (next_one,), _ = yield from self._solve(layer, width, tried.solved)
             tries.append((number, width, next_one.error))
             if not self.rules.is_worth_it(tried.error, next_one.error):
@@ -298,9 +309,21 @@ class _Growth:
             "validation": self._validation(tried)[None],
             "tries": np.array(tries, dtype=float),
         }
-        if self.is_elastic:
+        if self.members_of:
             stage[BEFORE] = np.array([tried.before])
         self._finish(layer, stage | ({"picked": picked} if layer == 1 else {}))
+
+    def _may_widen(self) -> bool:
+        """Return whether the sums of more units are of the same samples.
+
+        Sums of products of some units over other nodes' samples than those of others
+        are no layer's of anybody.
+        """
+        if self.members_of is None:
+            return True
+        first = self.progress.n_averagings
+        at_first, now = self.members_of(first), self.members_of(first + self.n_steps)
+        return list(at_first) == list(now)
 
     def _solve(
         self, layer: int, width: int, old: Solved | None

@@ -122,16 +122,60 @@ def widths_of(progress: Progress) -> list[int]:
 
 def check_stages(plan: Plan, progress: Progress) -> None:
     """Refuse stages that no training with this plan has, with a ValueError."""
-    layers, Q = progress.layers, plan.n_outputs
+    layers = progress.layers
     if not layers or "centres" not in layers[0]:
         raise ValueError("it has no first layer")
     if len(layers) > plan.most_layers + 1 or len(progress.stages) > len(layers) + 1:
         raise ValueError(f"it has {len(layers)} layers")
+    if any("O" not in stage for stage in progress.stages[: len(layers)]):
+        raise ValueError("its layers are out of order")
     K = len(layers[0]["centres"])
-    for stage in layers:
-        if stage["O"].shape[-3:-1] != (K, Q):
+    for layer, stage in enumerate(layers):
+        n = stage["O"].shape[-1] if stage["O"].ndim else 0
+        shapes = _shapes_of(plan, K, layer, n)
+        found = {name: A.shape for name, A in stage.items() if name not in _FREE}
+        picked = stage.get("picked", np.zeros(1))
+        if found != shapes or not _is_number_of(picked, len(scale_names(plan))):
             raise ValueError("its matrices are not those of the plan")
+        _check_width(plan, layer, stage)
+    if float(layers[0]["members"][0]) != K:
+        raise ValueError("it has matrices of other members")
     check_score_stage(plan, progress.stages[-1])
+
+
+_FREE = ("picked", "tries", "gaps", "usual_weight", BEFORE)  # not in every layer
+
+
+def _is_number_of(values: Array, n: int) -> bool:
+    """Return whether an array holds one number, which is one of n things."""
+    return values.shape == (1,) and float(values[0]) in range(n)
+
+
+def _shapes_of(plan: Plan, K: int, layer: int, n: int) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of what every layer with n features holds."""
+    P, Q, S = plan.n_features, plan.n_outputs, len(scale_names(plan))
+    if layer > 0:
+        moments = (K, n - CONSTANT - Q)
+        shapes = {"O": (K, Q, n), "means": moments, "deviations": moments}
+        return shapes | {"validation": (1, 3)}
+    n = n_features_of(0, P, Q, 0)
+    shapes = {"O": (S, K, Q, n), "centres": (K, Q), "validation": (S, 3)}
+    shapes |= dict.fromkeys(("weight", "members"), (1,))
+    shapes |= dict.fromkeys(("shift", "scale", "constant"), (P,))
+    return shapes | dict.fromkeys(
+        ("target_shift", "target_scale", "class_factors"), (Q,)
+    )
+
+
+def _check_width(plan: Plan, layer: int, stage: Stage) -> None:
+    """Refuse a hidden layer of a width that cannot have been tried."""
+    if layer == 0:
+        return
+    tries = stage.get("tries", np.empty(0))
+    if not 1 <= width_of(stage["O"]) <= plan.most_width or tries.shape[1:] != (3,):
+        raise ValueError("its layers are wider than those of the plan, or narrower")
+    if width_of(stage["O"]) not in tries[:, 1] or tries[:, 1].min() < 1:
+        raise ValueError("it has layers of a width that was not tried")
 
 
 def largest_found(plan: Plan, n_nodes: int) -> int:

@@ -34,10 +34,11 @@ from dssfn.node.adoption import Rules, adopt
 from dssfn.node.agreement import Assembly
 from dssfn.node.attended import AttendedFile
 from dssfn.node.checkpoint import Checkpoints, fingerprint
-from dssfn.node.course import Course
+from dssfn.node.course import Course, members_at
 from dssfn.node.mask_keys import MaskKeys
 from dssfn.planning import settle
 from dssfn.privacy import NoiseSource
+from dssfn.programs import MembersOf
 from dssfn.progress import Progress
 from dssfn.records import LayerRecord
 from dssfn.shard import Samples
@@ -351,7 +352,7 @@ class NodeTraining:
             memory=self.memory,
             n_threads=self.n_threads,
             noise=self.noise,
-            is_elastic=self.elastic is not None,
+            members_of=self._members_of(here) if self.elastic else None,
             start=start,
             on_progress=lambda progress: self._solved(progress, here),
             on_layer=self._record,
@@ -368,6 +369,16 @@ class NodeTraining:
                 known=self.course.totals,
                 on_total=lambda total: self._heard(total, here),
             )
+
+    def _members_of(self, here: Company) -> MembersOf:
+        """Return what tells who takes part in an averaging, by its number."""
+        before = self.course
+
+        def members(number: int) -> tuple[NodeId, ...]:
+            is_found = number < before.n_found
+            return members_at(before.stints, number) if is_found else here.members
+
+        return members
 
     def _protection(
         self, here: Company, step: int
