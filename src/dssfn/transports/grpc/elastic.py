@@ -151,16 +151,23 @@ class ElasticSwitchboard(Switchboard):
             super()._lose_patience(missing, began, now)
 
     def _give_up_all(self, waited: float, at: Attendance) -> None:
-        n_nodes = len(at.roll.graph)
+        n_nodes, quorum = len(at.roll.graph), at.roll.quorum
         missing = at.roll.missing()
         self._given_up = tuple(at.names[node] for node in missing[:MOST_NAMED])
-        raise PeerTimeout(
-            f"Nodes {', '.join(self._given_up)} have not been there for {waited:.0f} "
-            f"s. {at.roll.quorum} of {n_nodes} nodes must be connected to go on "
-            f"(`quorum`), {n_nodes - len(missing)} are. Start this node again when "
-            "they are back.",
-            peer=", ".join(self._given_up),
-        )
+        names = ", ".join(self._given_up)
+        n_here = n_nodes - len(missing)
+        if n_here >= quorum:
+            said = (
+                f"Nodes have not agreed on who takes part for {waited:.0f} s, though "
+                f"{n_here} of {n_nodes} are connected. Some may be computing, or not "
+                "follow the protocol: compare the logs of all nodes"
+            )
+        else:
+            said = (
+                f"Nodes {names} have not been there for {waited:.0f} s. {quorum} of "
+                f"{n_nodes} nodes must be connected to go on (`quorum`), {n_here} are"
+            )
+        raise PeerTimeout(f"{said}. Then start this node again.", peer=names)
 
     def _absent(self, at: Attendance) -> str:
         missing = [at.names[node] for node in at.roll.missing()[:MOST_NAMED]]
