@@ -198,7 +198,7 @@ def test_who_is_waited_for_is_named_also_behind_a_neighbour(make_lab):
 def test_a_node_that_waits_in_vain_stops_and_says_how_to_go_on(make_lab):
     lab = make_lab(3, kind="path", deadline=1.0)
     for name in ("n0", "n1"):
-        lab.add_setting(name, "start_deadline = 3")
+        lab.add_setting(name, "start_deadline = 10")
     lab.start("n0", "n1")
     assert lab.wait() == {"n0": 1, "n1": 1}
     assert "Error: Node n2 has not connected for" in lab.printed("n1")

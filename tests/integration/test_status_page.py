@@ -90,7 +90,7 @@ def hold(lab, url):
 
 
 def test_a_page_follows_a_training_and_a_terminal_shows_the_same(make_lab):
-    lab = make_lab(3, n_layers=LAYERS)
+    lab = make_lab(3, deadline=6.0, n_layers=LAYERS)
     url = with_page(lab)
     lab.start("n0", "n1")
     status = until(lab, url, lambda one: state_of(one, "n1") is State.HERE)
