@@ -179,7 +179,7 @@ def test_too_few_nodes_wait_and_then_say_who_is_missing(make_lab):
     for name in lab.names:  # epochs are also in the checkpoint
         (lab.folder(name) / "out" / ATTENDED_FILE).unlink()
     lab.start()
-    assert set(lab.wait(150).values()) == {0}
+    assert set(lab.wait(150).values()) == {0}, "".join(map(lab.printed, lab.names))
     assert len(lab.digests()) == 1
 
 

@@ -93,9 +93,17 @@ def test_all_members_go_on_from_the_furthest_course(data):
         stints = [*before, (first, epoch, (0, epoch))]
         known.append(course(epoch, epoch // 3, stints))
     held = [data.draw(st.sampled_from(known)) for _ in range(n_nodes)]
-    best = max(held, key=lambda one: (one.epoch, one.n_found))
+    best = max(held, key=lambda one: one.place)
     found = adopted(held, kind)
     assert {one.encoded() for one in found} == {best.encoded()}
+
+
+def test_of_two_that_heard_the_same_totals_the_one_that_solved_a_layer_counts():
+    heard = course(1, 1, [(0, 1, (0, 1, 2))])
+    solved = course(2, 0, [(0, 1, (0, 1, 2))])
+    assert heard.n_found == solved.n_found
+    found = adopted([heard, solved, Course()])
+    assert {one.encoded() for one in found} == {solved.encoded()}
 
 
 def test_what_was_found_in_one_epoch_must_be_the_same():
@@ -148,21 +156,28 @@ def test_bytes_that_are_no_course_are_refused(data):
 
 
 def test_a_size_that_is_only_stated_takes_no_memory():
-    rows = [[-1.0] * 4, [3.0, 2.0, MOST - 1, 1.0]]
+    rows = [[-1.0] * 5, [3.0, 2.0, 1.0, MOST - 1, 1.0]]
     with pytest.raises((PeerTimeout, ProtocolError)):
         adopted([Course(), Course()], lies=rows)
 
 
 @pytest.mark.parametrize(
-    "stated", [[50.0, 1, 8, 8], [1, 1, 1e300, 1], [1, np.inf, 1, 1], [1, 1, 1, np.nan]]
+    "stated",
+    [
+        [50.0, 1, 1, 8, 8],
+        [1, 1, 1, 1e300, 1],
+        [1, np.inf, 1, 1, 1],
+        [1, 1, 1, 1, np.nan],
+        [1, 1, 0.5, 1, 1],
+    ],
 )
 def test_what_no_member_can_state_is_refused(stated):
     with pytest.raises(ProtocolError, match="stated"):
-        adopted([Course(), Course()], lies=[[-1.0] * 4, stated])
+        adopted([Course(), Course()], lies=[[-1.0] * 5, stated])
 
 
 def test_nobody_can_state_something_in_the_name_of_another():
-    best = [3.0, 7.0, 100.0, 1.0]
+    best = [3.0, 7.0, 1.0, 100.0, 1.0]
     with pytest.raises(ProtocolError, match="in this node's name"):
         adopted([Course(), course(1, 0, [(0, 1, (0, 1))])], lies=[best, best])
 

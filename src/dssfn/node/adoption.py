@@ -40,16 +40,23 @@ class Standing:
 
     Parameters
     ----------
-    epoch, n_found : int
-        The epoch of its last averaging, and how many there were.
+    epoch, n_found, n_stages : int
+        The epoch of its last averaging, how many there were, and the stages that it has
+        solved by them.
     n_bytes, digest : int
         The size of its course as bytes, and a digest of them.
     """
 
     epoch: int
     n_found: int
+    n_stages: int
     n_bytes: int
     digest: int
+
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """How far it is, as `Course.place` has it."""
+        return self.epoch, self.n_found, self.n_stages
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,16 +109,12 @@ def adopt(everybody: Assembly, mine: Course, rules: Rules, *, epoch: int) -> Cou
         If members hold what cannot both be true, or hand over something else.
     """
     data = mine.encoded()
-    stated = Standing(mine.epoch, mine.n_found, len(data), digest_of(data))
+    stated = Standing(*mine.place, len(data), digest_of(data))
     standings = _all_standings(everybody, stated)
-    best = max(standings, key=lambda one: (one.epoch, one.n_found))
+    best = max(standings, key=lambda one: one.place)
     if best.epoch >= epoch:
         raise ProtocolError("a member has stated an epoch that has not been yet")
-    holders = [
-        node
-        for node, one in enumerate(standings)
-        if (one.epoch, one.n_found) == (best.epoch, best.n_found)
-    ]
+    holders = [node for node, one in enumerate(standings) if one.place == best.place]
     if any(standings[node] != best for node in holders):
         raise ProtocolError(
             "Members hold different numbers that were found in one epoch: some node "
@@ -131,8 +134,8 @@ def adopt(everybody: Assembly, mine: Course, rules: Rules, *, epoch: int) -> Cou
 
 def _all_standings(everybody: Assembly, mine: Standing) -> list[Standing]:
     """Return how far all members are, in the order of their numbers."""
-    stated = mine.epoch, mine.n_found, mine.n_bytes, mine.digest
-    rows = np.full((everybody.topology.n_nodes, 4), UNKNOWN)
+    stated = *mine.place, mine.n_bytes, mine.digest
+    rows = np.full((everybody.topology.n_nodes, len(stated)), UNKNOWN)
     rows[everybody.node] = stated
     found = run_over(
         everybody.transport,
@@ -179,7 +182,7 @@ def _checked(data: bytes, best: Standing, mine: Course, rules: Rules) -> Course:
         raise ProtocolError(
             f"a neighbour handed over layers that no training has ({exc})"
         ) from exc
-    if (course.epoch, course.n_found) != (best.epoch, best.n_found):
+    if course.place != best.place:
         raise ProtocolError("a neighbour handed over another course than was stated")
     _check_against(mine, course)
     return course

@@ -85,12 +85,23 @@ class Course:
 
     @property
     def epoch(self) -> int:
-        """The epoch of the last averaging; 0 at the start.
+        """The epoch of the last averaging; 0 at the start."""
+        return self.stints[-1].epoch if self.stints else 0
+
+    @property
+    def n_stages(self) -> int:
+        """The number of stages that are solved."""
+        return len(self.progress.stages) if self.progress else 0
+
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """How far the course is: epoch, averagings and stages, in this order.
 
         Of two courses the one with the later epoch counts, and of one epoch the longer
-        one, which begins like the other.
+        one, which begins like the other. Of two that have heard the same totals, one
+        may have solved a stage by them that the other has not.
         """
-        return self.stints[-1].epoch if self.stints else 0
+        return self.epoch, self.n_found, self.n_stages
 
     def heard(self, total: Integers, epoch: int, members: tuple[NodeId, ...]) -> Course:
         """Return the course with one more total."""
