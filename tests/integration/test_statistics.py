@@ -18,7 +18,7 @@ from dssfn.transports.grpc import exchange_pb2 as pb
 from tests.support import federations, totals
 from tests.support.commands import dssfn, wrong
 from tests.support.federations import change_plan, init, local
-from tests.support.lab import Lab, digits_of
+from tests.support.lab import digits_of
 from tests.support.recorded import written
 
 pytestmark = pytest.mark.grpc
@@ -266,19 +266,6 @@ def test_json_is_what_the_file_holds_in_the_folder_that_was_asked_for(three, tmp
 
 
 # --- meeting for another command, and coming back -----------------------------------
-
-
-@pytest.fixture
-def make_lab(tmp_path):
-    labs = []
-
-    def make(n_nodes, **settings):
-        labs.append(Lab(tmp_path, n_nodes, **settings))
-        return labs[-1]
-
-    yield make
-    for lab in labs:
-        lab.close()
 
 
 def test_a_node_that_meets_others_for_another_command_is_told_on_both_sides(make_lab):

@@ -20,7 +20,7 @@ from dssfn.node.log_tail import NOT_SHOWN
 from dssfn.report.status.page import POLICY, make_status_page
 from dssfn.status import State, Status
 from tests.support.browser import DESK, PHONE, check_fit, in_browser, show
-from tests.support.lab import Lab, free_port
+from tests.support.lab import free_port
 from tests.support.status_sample import sample_status
 
 pytestmark = pytest.mark.grpc
@@ -28,19 +28,6 @@ pytestmark = pytest.mark.grpc
 LAYERS = 120  # so many that a training can be stopped in their midst
 MARKER = "planted0815"
 NUMBER = "7351.0625"  # in a cell
-
-
-@pytest.fixture
-def make_lab(tmp_path):
-    labs = []
-
-    def make(n_nodes, **settings):
-        labs.append(Lab(tmp_path, n_nodes, **settings))
-        return labs[-1]
-
-    yield make
-    for lab in labs:
-        lab.close()
 
 
 def with_page(lab, name="n0"):

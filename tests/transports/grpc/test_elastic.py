@@ -147,3 +147,12 @@ def test_a_neighbour_that_attaches_is_told_who_is_there(board):
     link, _ = _greet(board, node="n1")
     assert board.roll(link) is not None
     assert board.roll(link) is None  # once
+
+
+def test_a_roll_call_has_room_for_whole_numbers_only():
+    """No text, and no real number: nothing of a node's rows can be in it."""
+    fields = pb.Roll.Entry.DESCRIPTOR.fields
+    kinds = {field.cpp_type for field in fields}
+    whole = (fields[0].CPPTYPE_UINT32, fields[0].CPPTYPE_UINT64, fields[0].CPPTYPE_BOOL)
+    assert kinds <= set(whole)
+    assert [field.name for field in pb.Roll.DESCRIPTOR.fields] == ["entries"]

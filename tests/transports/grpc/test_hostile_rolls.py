@@ -64,7 +64,7 @@ def test_a_member_that_was_restarted_makes_its_neighbours_form_a_new_group(board
     assert group.members == (0, 1)
     board.ended(link, stream, "cut")
     _greet(board, incarnation=6)
-    late = threading.Timer(5, board._give_up, ("n1", "it was waited for in vain"))
+    late = threading.Timer(60, board._give_up, ("n1", "it was waited for in vain"))
     late.start()
     with pytest.raises(Regroup):
         board.exchange(TAG, {}, [(1, 0)])
