@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 WORKERS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check format bench accuracy clean
+.PHONY: help demo test test-slow check format bench accuracy docs clean
 
 help:          ## this list
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */make \1\t/' | expand -t 16
@@ -44,5 +44,10 @@ bench: $(READY) ## every claim measured; ratios to dense products in the same ru
 accuracy: $(READY) ## the defaults beside the usual models, on real data: hours
 	$(BIN)/python -m benchmarks.accuracy --document docs/accuracy.md
 
+docs: $(READY) ## build the documentation site and check its links: docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -q -j auto docs docs/_build/html
+	$(BIN)/python scripts/check_site.py docs/_build/html
+
 clean:         ## remove everything that was made here
+	rm -rf docs/_build docs/gallery docs/project docs/reference/commands docs/reference/dssfn
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

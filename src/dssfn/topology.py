@@ -123,7 +123,10 @@ class Topology:
 
     @property
     def contraction(self) -> float:
-        """The largest |eigenvalue| but 1: the share of disagreement a round leaves."""
+        """The share of disagreement that a round leaves at most.
+
+        It is the largest absolute value of the eigenvalues other than 1.
+        """
         return float(np.abs(self.eigenvalues[1:]).max(initial=0.0))
 
     @property
