@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from dssfn._typing import Array
+from dssfn.datasets._polars import pl
 from dssfn.datasets.checks import (
     Source,
     check_text_length,

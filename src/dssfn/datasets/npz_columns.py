@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
+from dssfn.datasets._polars import pl
 from dssfn.datasets.checks import CHARACTER, Source, changed, check_text_length
 from dssfn.datasets.column_blocks import ColumnBlock
 from dssfn.datasets.columns import checked_names

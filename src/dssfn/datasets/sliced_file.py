@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
+from dssfn.datasets._polars import pl
 from dssfn.datasets.checks import Source, changed
 from dssfn.datasets.column_blocks import READ_ERRORS, ColumnBlock
 from dssfn.datasets.columns import checked_names, places

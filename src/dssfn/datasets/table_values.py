@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from dssfn._typing import Array
+from dssfn.datasets._polars import pl
 from dssfn.datasets.column_blocks import ColumnBlock, as_numbers, with_nulls
 from dssfn.datasets.number_text import misread_number
 from dssfn.errors import DataError

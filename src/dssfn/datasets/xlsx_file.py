@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 from xml.etree.ElementTree import ParseError
 
-import polars as pl
-
+from dssfn.datasets._polars import pl
 from dssfn.datasets.checks import Source, changed
 from dssfn.datasets.column_samples import ColumnFile
 from dssfn.datasets.columns import check_header, checked_names
