@@ -170,7 +170,7 @@ def launch(
         with port.serve(source):
             with (
                 farewell(training.transport, lambda: training.how_to_go_on(node)),
-                metrics(training),
+                metrics(source),
             ):
                 network = training.run()
                 seconds = time.perf_counter() - start
@@ -196,17 +196,17 @@ def with_own_scores(result: Result, here: OwnScores) -> Result:
 
 def _metrics_of(
     address: str | None,
-) -> Callable[[NodeTraining], AbstractContextManager[None]]:
+) -> Callable[[StatusSource], AbstractContextManager[None]]:
     """Return what serves the metrics of a training, or nothing without an address.
 
     The client of Prometheus is imported only if it is needed, and before a node meets
     the others: if it is missing, they need not know.
     """
     if address is None:
-        return lambda training: nullcontext()
+        return lambda source: nullcontext()
     from dssfn.node.metrics import serve_metrics
 
-    return lambda training: serve_metrics(training, address)
+    return lambda source: serve_metrics(source, address)
 
 
 def _tell(record: LayerRecord, plan: Plan) -> None:
