@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID as Use
 
 from dssfn.errors import IdentityError
-from dssfn.node.identity import Identity, read_identity
+from dssfn.node.identity import Identity, is_open, read_identity
 from dssfn.setup.pki import Credential, issue, make_authority
 from tests.support.handshake import meet
 from tests.support.odd_certificates import (
@@ -294,3 +294,23 @@ def test_identities_meet_over_grpc(authority, read):
     assert meet(own, lab) == named
     assert meet(partial, partial) == "b"
     assert meet(old, wide) == "d"
+
+
+@pytest.mark.parametrize(
+    ("mode", "owner", "user", "expected"),
+    [
+        (0o600, 1000, 1000, False),
+        (0o640, 1000, 1000, True),
+        (0o604, 1000, 1000, True),
+        (0o640, 0, 1000, False),  # as Kubernetes mounts a Secret for a group
+        (0o660, 0, 1000, True),
+        (0o644, 0, 1000, True),
+        (0o640, 0, 0, True),
+        (0o600, 0, 0, False),
+    ],
+)
+def test_a_key_is_open_unless_it_is_its_owners_or_of_root_for_a_group(
+    mode, owner, user, expected
+):
+    found = os.stat_result((mode, 0, 0, 1, owner, 0, 0, 0, 0, 0))
+    assert is_open(found, user) is expected

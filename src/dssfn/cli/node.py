@@ -69,6 +69,13 @@ def run(
             metavar="DIR", help="Keep all that is received, to look at it later."
         ),
     ] = None,
+    log_format: Annotated[
+        str | None,
+        typer.Option(
+            help="How the log is written: text, or json, one object a line.",
+            show_default="as in the node's file, else text",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Train with the other nodes; go on from the checkpoint if there is one."""
@@ -80,6 +87,7 @@ def run(
         node,
         fresh=fresh,
         record=record,
+        log_format=log_format,
         page=Rendering(make_status_page, POLICY),
         while_reading=reading_progress,
     )

@@ -167,7 +167,17 @@ def read_pem(path: str | Path, what: str) -> bytes:
 
 
 def _warn_if_readable(key: Path) -> None:
-    if os.name == "posix" and key.stat().st_mode & 0o077:
+    if os.name == "posix" and is_open(key.stat(), os.geteuid()):
         _log.warning(
             "The key `%s` can be read by others on this machine. `chmod 600` it.", key
         )
+
+
+def is_open(key: os.stat_result, user: int) -> bool:
+    """Return whether a key can be used by others than this user.
+
+    A key of root may be read by its group, as PostgreSQL has it too: so services, and
+    pods in Kubernetes, are given a key that they cannot change.
+    """
+    of_root = key.st_uid == 0 != user
+    return bool(key.st_mode & (0o037 if of_root else 0o077))

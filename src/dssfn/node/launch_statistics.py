@@ -87,7 +87,8 @@ def launch_statistics(
             ).run()
             found = _beside(spec.name, here, agreed)
             write_statistics(found, folder)
-            log.info("%s has finished: %s", spec.name, found.sha256)
+            digest = found.sha256
+            log.info("%s has finished: %s", spec.name, digest, extra={"sha256": digest})
     return folder, found
 
 

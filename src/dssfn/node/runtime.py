@@ -203,6 +203,7 @@ class NodeTraining:
             log.info(
                 "%s is not there; it is not needed, this node's model is complete",
                 exc.peer or "a neighbour",
+                extra={"peer": exc.peer},
             )
             assert self.furthest is not None
             return model_of(self.plan, self.furthest)
@@ -243,7 +244,8 @@ class NodeTraining:
             if self._may_end_alone:
                 self.transport.finish()
         if self.furthest:
-            log.info("found layers 0 to %d", self.furthest.n_layers - 1)
+            last = self.furthest.n_layers - 1
+            log.info("found layers 0 to %d", last, extra={"layer": last})
 
     @property
     def _may_end_alone(self) -> bool:
@@ -294,6 +296,7 @@ class NodeTraining:
             group.epoch,
             ", ".join(self._named(group.members)),
             f"; without {', '.join(self._named(absent))}" if absent else "",
+            extra={"epoch": group.epoch},
         )
         return Company(
             Assembly(
@@ -342,7 +345,8 @@ class NodeTraining:
         if is_complete(self.plan, start):
             log.info("all nodes have all layers")
         else:
-            log.info("layer %d begins", start.n_layers if start else 0)
+            layer = start.n_layers if start else 0
+            log.info("layer %d begins", layer, extra={"layer": layer})
         program = train_node(
             self.samples,
             self.plan,

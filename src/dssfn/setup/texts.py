@@ -108,6 +108,8 @@ revoked = "crl.pem"  # whose certificates count no more; read again when it chan
 # metrics = "127.0.0.1:9400"  # serve metrics for Prometheus there
 # page = "127.0.0.1:9401"  # show the status of a training there, see dssfn node status
 # start_deadline = 3600  # seconds until all nodes must have met; by default no limit
+# log_format = "json"  # one JSON object a line, for programs that collect logs
+# log_max_bytes = 10000000  # a larger out/node.log is rotated; log_backups = 5 are kept
 
 # [read]  # how data and test are read, where that cannot be found from the files
 # sep = ";"  # between fields; also decimal = ",", encoding = "latin-1"

@@ -169,7 +169,9 @@ class Switchboard:
             for link in self._links.values():
                 link.enter(self.epoch)
             cause = self.epochs.cause
-            log.info("starting again together, epoch %d: %s", self.epoch, cause)
+            epoch = self.epoch
+            text = "starting again together, epoch %d: %s"
+            log.info(text, epoch, cause, extra={"epoch": epoch})
             # Before all have met, people may still be trying things out.
             if is_one_too_many and self.have_met:
                 name = self.epochs.raised_by
@@ -239,7 +241,8 @@ class Switchboard:
                 complained = now
                 interval = min(2 * interval, COMPLAINTS * self.deadline)
                 for link in missing:
-                    log.warning("waiting for %s", link.described(now - began))
+                    text = link.described(now - began)
+                    log.warning("waiting for %s", text, extra={"peer": link.name})
             pause = self.deadline / (2 * BEATS)
             if not self._has_named:
                 pause = min(pause, SOON)
@@ -345,7 +348,8 @@ class Switchboard:
             if is_restarted:
                 how = self._restarted(link)
             self._attached(link, now)
-            self.tally.note((link.name, how), logging.INFO, f"{link.name} is {how}")
+            what, text = (link.name, how), f"{link.name} is {how}"
+            self.tally.note(what, logging.INFO, text, peer=link.name)
             self._changed.notify_all()
             return link
 
@@ -471,10 +475,11 @@ class Switchboard:
                 return
             link.trouble = trouble
             if link.goodbye is Reason.FINISHED:
-                log.info("%s has finished", link.name)
+                log.info("%s has finished", link.name, extra={"peer": link.name})
             elif not self.is_leaving:
                 text = f"{link.name} is gone: {link.last_words or why}"
-                self.tally.note((link.name, "gone"), logging.WARNING, text)
+                what = (link.name, "gone")
+                self.tally.note(what, logging.WARNING, text, peer=link.name)
             self._attend(time.monotonic())
             self._changed.notify_all()
 
