@@ -104,6 +104,21 @@ def test_the_legend_is_over_no_curve(nodes):
         assert drawn.y1 < frame.y0, line.get_label()
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_models_side_by_side_on_shared_axes_are_seen_in_full(nodes, fixed, turned):
+    figure = Figure()
+    left, right = figure.subplots(1, 2, sharex=True, sharey=True)
+    models = (nodes, fixed) if turned else (fixed, nodes)
+    for axes, model in zip((left, right), models, strict=True):
+        dssfn.plot.history(model, ax=axes)
+    for axes in (left, right):
+        (x0, x1), (y0, y1) = axes.get_xlim(), axes.get_ylim()
+        for line in axes.get_lines()[:2]:
+            x, y = line.get_xdata(), line.get_ydata()
+            assert x0 < min(x) <= max(x) < x1
+            assert line.get_label().endswith("kept") or y0 < min(y) <= max(y) < y1
+
+
 def test_a_simulation_is_drawn_as_an_estimator_is(nodes):
     simulated = simulate_pair()
     drawn = lines_of(dssfn.plot.history(simulated))["training samples"]

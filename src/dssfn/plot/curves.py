@@ -27,13 +27,14 @@ def draw_history(layers: Layers, metric: str, ax: Axes | None) -> Axes:
         (VALIDATION, "validation", ORANGE._replace(colour=palette.second)),
     ):
         draw_series(axes, records, f"{part}_{ending}", name, look, factor=factor)
-    layer_axis(axes, [one.layer for one in records], palette)
+    layer_axis(axes, _layers_on(axes), palette)
     if layers.is_chosen:
         axes.axvline(
             layers.depth, color=palette.muted, linewidth=1.2, linestyle=":",
             label=f"layer {layers.depth} is kept", zorder=0,
             ymax=1 / (1 + HEADROOM),
         )  # fmt: skip
+    axes.autoscale(axis="y")  # also after an earlier call, on the same or shared axes
     low, high = axes.get_ylim()
     axes.set_ylim(low, high + HEADROOM * (high - low))
     if metric == "error":
@@ -44,3 +45,10 @@ def draw_history(layers: Layers, metric: str, ax: Axes | None) -> Axes:
     axes.set_yticks([tick for tick in axes.get_yticks() if low <= tick <= high])
     axes.legend(loc="upper right", ncols=2, frameon=False)
     return axes
+
+
+def _layers_on(axes: Axes) -> tuple[int, int]:
+    """Return the first and the last layer on these axes, and on those that share x."""
+    together = axes.get_shared_x_axes().get_siblings(axes)
+    ends = [one.dataLim.intervalx for one in together if one.has_data()]
+    return int(min(low for low, _ in ends)), int(max(high for _, high in ends))

@@ -19,6 +19,7 @@ MOST_NUMBERED = 32  # nodes with a number in them
 MOST_SAID = 3  # classes that are named beside a node
 HOLE = 0.52  # radius of what is free for a number within a ring of classes
 LONGEST = 18  # letters of a name
+LINE = 0.11  # about the height of a line of text in a figure of usual size
 
 
 def draw_topology(graph: DrawnGraph, ax: Axes | None) -> Axes:
@@ -31,11 +32,12 @@ def draw_topology(graph: DrawnGraph, ax: Axes | None) -> Axes:
     colours = _colours(len(graph.classes), palette)
     for node, point in enumerate(points):
         _draw_node(axes, graph, node, point, radii[node], colours, palette)
-    _frame(axes, points, radii)
-    for node, point in enumerate(points):
-        if text := _said(graph, node):
+    said = [_said(graph, node) for node in range(len(points))]
+    _frame(axes, points, radii, max(len(text.splitlines()) for text in said))
+    for node, text in enumerate(said):
+        if text:
             side = _free_side(points, node, topology.neighbours(node))
-            _write(axes, point, radii[node], side, text, palette)
+            _write(axes, points[node], radii[node], side, text, palette)
     if graph.classes and not _says_classes(graph):
         _name_classes(axes, graph.classes, colours)
     return axes
@@ -150,9 +152,9 @@ def _write(
     )  # fmt: skip
 
 
-def _frame(axes: Axes, points: Points, radii: Sequence[float]) -> None:
-    """Show all nodes, and nothing of the axes."""
-    room = max(radii) + 0.06
+def _frame(axes: Axes, points: Points, radii: Sequence[float], n_lines: int) -> None:
+    """Show all nodes with the lines beside them, and nothing of the axes."""
+    room = max(radii) + np.array([0.06, 0.06 + LINE * n_lines])
     (left, low), (right, high) = points.min(axis=0) - room, points.max(axis=0) + room
     axes.set_xlim(left, right)
     axes.set_ylim(low, high)
