@@ -9,7 +9,7 @@ PYTEST := pytest -m "not slow and not paper" -n $(WORKERS) --dist loadscope
 SPELLED := src docs examples benchmarks scripts $(wildcard *.md)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow coverage check format bench accuracy docs dist clean
+.PHONY: help demo test test-slow coverage check format bench accuracy docs notebooks dist clean
 
 help:          ## show this list
 	@echo "Every target first sets up what it needs in .venv; Python 3.11 or newer is enough."
@@ -60,6 +60,11 @@ docs: $(READY) ## build the documentation site in docs/_build/html, and check it
 	$(BIN)/sphinx-build -W --keep-going -q -j auto docs docs/_build/html
 	$(BIN)/python scripts/check_site.py docs/_build/html
 
+notebooks: $(READY) ## write the gallery as Jupyter notebooks in examples/notebooks
+	mkdir -p examples/notebooks
+	$(BIN)/sphinx_gallery_py2jupyter examples/gallery/plot_*.py
+	mv examples/gallery/*.ipynb examples/notebooks/
+
 dist: $(READY) ## build the wheel and the source distribution in dist/, and check them
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation
@@ -67,5 +72,5 @@ dist: $(READY) ## build the wheel and the source distribution in dist/, and chec
 
 clean:         ## remove .venv, dist, the site and all caches
 	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	rm -rf docs/_build docs/gallery docs/project docs/reference/commands docs/reference/dssfn
+	rm -rf examples/notebooks docs/_build docs/gallery docs/project docs/reference/commands docs/reference/dssfn
 	rm -f .coverage .coverage.*

@@ -20,6 +20,7 @@ from dssfn.estimators.base import Centralised, Estimator, check_kind, plain, sto
 from dssfn.estimators.nodes import Decentralised
 from dssfn.hosting import Simulation
 from dssfn.records import warning_about
+from dssfn.runs import Run
 
 FEW = 100  # samples, of which fewer cannot tell a poor accuracy from bad luck
 
@@ -89,8 +90,8 @@ class Classifier(ClassifierMixin, Estimator):  # type: ignore[misc]
             settings["class_weight"] = _in_order(settings["class_weight"], classes)
         return settings
 
-    def _keep(self, result: Simulation, data: Dataset) -> None:
-        super()._keep(result, data)
+    def _keep(self, run: Run, result: Simulation, data: Dataset) -> None:
+        super()._keep(run, result, data)
         self.classes_ = np.unique(data.y_train)
 
     def _warn(self, n_samples: int) -> None:
@@ -309,6 +310,12 @@ preset, random_state, verbose :
         Largest relative distance between two nodes' output matrices.
     traffic_ : Traffic
         What went over the links: rounds, numbers and bytes.
+    traffic_by_layer_, traffic_after_ : dict of Traffic, and Traffic
+        The same by layer, as `Simulation` has it.
+    topology_ : Topology
+        The graph of the nodes.
+    held_ : array of shape (n_nodes, n_classes)
+        How many training samples of each class each node held.
     n_layers_, width_, members_, scale_, history_, classes_, n_features_in_ :
         As in `SSFNClassifier`.
 

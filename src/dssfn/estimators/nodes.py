@@ -13,6 +13,8 @@ from dssfn.datasets import Dataset
 from dssfn.errors import PlanError, TopologyError
 from dssfn.estimators.base import Estimator, plain
 from dssfn.hosting import Simulation
+from dssfn.runs import Run
+from dssfn.shard import Samples, Shard
 from dssfn.topology import Topology, build_topology, from_graph, from_matrix
 
 DEFAULT_NODES = 10  # nodes of a graph that is given by its name, if samples suffice
@@ -27,6 +29,8 @@ class Decentralised(Estimator):
     partition: Any
 
     node_spread_: float
+    topology_: Topology
+    held_: NDArray[np.intp]
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, partition: Any = None
@@ -91,9 +95,20 @@ class Decentralised(Estimator):
             )
         return topology
 
-    def _keep(self, result: Simulation, data: Dataset) -> None:
-        super()._keep(result, data)
+    def _keep(self, run: Run, result: Simulation, data: Dataset) -> None:
+        super()._keep(run, result, data)
         self.node_spread_ = result.node_spread
+        self.topology_ = run.topology
+        self.held_ = np.array([_held(shard, run.plan) for shard in run.shards])
+
+
+def _held(shard: Samples, plan: Plan) -> int | list[int]:
+    """Return how many samples a node holds; if they have classes, of each class."""
+    if plan.is_regression:
+        return shard.n_samples
+    assert isinstance(shard, Shard)  # an estimator has its samples in memory
+    by_class: list[int] = np.count_nonzero(shard.T, axis=1).tolist()
+    return by_class
 
 
 def _numbered(

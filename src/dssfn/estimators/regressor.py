@@ -16,6 +16,7 @@ from dssfn.estimators.base import Centralised, Estimator, check_kind, store
 from dssfn.estimators.nodes import Decentralised
 from dssfn.hosting import Simulation
 from dssfn.network import LARGEST
+from dssfn.runs import Run
 
 
 class Regressor(RegressorMixin, Estimator):  # type: ignore[misc]
@@ -72,8 +73,8 @@ class Regressor(RegressorMixin, Estimator):  # type: ignore[misc]
         targets = ("y",) if y.ndim == 1 else tuple(f"y{k}" for k in range(y.shape[1]))
         return Dataset("X", X, y, X[:0], y[:0], weights=weights, targets=targets)
 
-    def _keep(self, result: Simulation, data: Dataset) -> None:
-        super()._keep(result, data)
+    def _keep(self, run: Run, result: Simulation, data: Dataset) -> None:
+        super()._keep(run, result, data)
         self._is_vector = data.y_train.ndim == 1
 
     def _adopt(self, plan: Plan) -> None:
@@ -241,6 +242,12 @@ verbose :
         Largest relative distance between two nodes' output matrices.
     traffic_ : Traffic
         What went over the links: rounds, numbers and bytes.
+    traffic_by_layer_, traffic_after_ : dict of Traffic, and Traffic
+        The same by layer, as `Simulation` has it.
+    topology_ : Topology
+        The graph of the nodes.
+    held_ : array of shape (n_nodes,)
+        How many training samples each node held.
     n_layers_, width_, members_, scale_, history_, n_features_in_ :
         As in `SSFNRegressor`.
 
