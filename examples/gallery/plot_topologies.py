@@ -79,13 +79,13 @@ legend = ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
 # %%
 # Few rounds are not everything. In the complete graph each node talks to all others in
 # every round, and in a star the hub is in every conversation: if it fails, everything
-# stops. Letters, over all links, for one average by the fastest scheme:
+# stops. Messages, over all links, for one average by the fastest scheme:
 
 for name, found in schemes.items():
     best = min(found.values(), key=lambda one: (one.n_rounds, one.n_letters))
     busiest = max(GRAPHS[name].degrees)
     print(
-        f"{name:<22} {best.name:<10} {best.n_letters:>4} letters, "
+        f"{name:<22} {best.name:<10} {best.n_letters:>4} messages, "
         f"at most {busiest} neighbours"
     )
 
