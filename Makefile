@@ -32,10 +32,7 @@ test-slow: $(READY) ## run the long tests: the tables of the paper, all sizes
 	$(BIN)/python -m pytest -m "slow or paper"
 
 coverage: $(READY) ## run the tests and report which lines of dssfn they execute
-	$(BIN)/coverage erase
-	$(BIN)/coverage run -m $(PYTEST)
-	$(BIN)/coverage combine --quiet
-	$(BIN)/coverage report --skip-covered
+	$(BIN)/python -m $(PYTEST) --cov --cov-report=term:skip-covered
 	@echo "Line coverage of src/dssfn: $$($(BIN)/coverage report --format=total) %"
 
 check: $(READY) ## check format, lint, types, imports, spelling and project files
