@@ -26,13 +26,13 @@ demo: $(READY) ## see it work: ten nodes on a ring learn digits, compared with o
 	@$(BIN)/dssfn demo
 
 test: $(READY) ## run the tests, about a quarter of an hour on two cores
-	$(BIN)/python -m $(PYTEST)
+	$(BIN)/python -m $(PYTEST) $(MEASURED)
 
 test-slow: $(READY) ## run the long tests: the tables of the paper, all sizes
 	$(BIN)/python -m pytest -m "slow or paper"
 
 coverage: $(READY) ## run the tests and report which lines of dssfn they execute
-	$(BIN)/python -m $(PYTEST) --cov --cov-report=term:skip-covered
+	@$(MAKE) test MEASURED="--cov --cov-report=term:skip-covered"
 	@echo "Line coverage of src/dssfn: $$($(BIN)/coverage report --format=total) %"
 
 check: $(READY) ## check format, lint, types, imports, spelling and project files
