@@ -108,7 +108,7 @@ def test_schemas_are_united_and_conflicts_named(table, tmp_path):
 
 def test_mistakes_are_explained(table, tmp_path):
     assert "Did you mean `outcome`" in wrong("schema", table, "--target", "outcom")
-    assert "must name a class and its values" in wrong(
+    assert "must be a class and its values" in wrong(
         "schema", table, "--target", "outcome", "--group", "well"
     )
     assert "`--target` must name" in wrong("schema", table, "--number")
@@ -150,7 +150,7 @@ def test_a_federation_takes_a_schema(table, tmp_path):
     [
         (("--classes", "a,b"), "`--classes` must be left out"),
         (("--features", "age"), "`--features` must be left out"),
-        (("--target", "kind"), "must be that of the schema, 'outcome'"),
+        (("--target", "kind"), "must be the schema's target, 'outcome'"),
         (("--like", "TABLE"), "`--like` must be left out with `--schema`"),
     ],
 )
@@ -170,7 +170,7 @@ def test_a_schema_without_a_target_makes_no_federation(table, tmp_path):
     said = wrong(
         "federation", "init", tmp_path / "f", "--nodes", "a,b,c", "--schema", out
     )
-    assert "must have a target" in said
+    assert "must have a table [target]" in said
 
 
 def divided(table, folder, owner):
@@ -208,7 +208,7 @@ def test_tables_give_one_model_however_they_are_divided(table, tmp_path):
     assert "columns" in dssfn("info", model).stdout
     assert dssfn("evaluate", model, table).exit_code == 0
     said = wrong("evaluate", model, table, "--target", "age")
-    assert "`--target` must not be a column that the model predicts from" in said
+    assert "`--target` must not be one of the model's features" in said
     said = wrong("evaluate", model, table, "--target", "seen")  # ignored until now
     assert "column `seen`: '2024-03-01' is the value of no class" in said
 

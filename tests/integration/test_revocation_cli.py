@@ -58,7 +58,7 @@ def test_a_list_only_grows(tmp_path):
     assert shown["n_revoked"] == len(shown["revoked"]) == 1
     assert shown["copies"] == [str(fed / name / "crl.pem") for name in "abc"]
     again = dssfn("federation", "revoke", fed, "a")
-    assert "were revoked before" in again.stdout
+    assert "had been revoked before" in again.stdout
     one = fed / "b" / "node.crt"
     dssfn("federation", "revoke", fed, "b", "--certificate", one)
     assert len(revoked_in(fed).moments) == 2
