@@ -253,7 +253,7 @@ def test_feature_names_say_how_many_features_there_are(write):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('name = "b"', 'name = "a"', "all differ"),
+        ('name = "b"', 'name = "a"', "different names"),
         ('name = "b"', 'name = "B"', "'B'"),
         ('name = "b"', 'name = "b", adress = "h:2"', "adress"),
         ('"h:1"', '"h"', "host:port"),
@@ -271,7 +271,7 @@ def test_feature_names_say_how_many_features_there_are(write):
         ('["no", "yes"]', "[]", "`classes`"),
         ('classes = ["no", "yes"]', 'targets = ["risk"]', "come with a schema"),
         ('["no", "yes"]', '["no"]', "two classes"),
-        ('["no", "yes"]', '["no", "no"]', "all differ"),
+        ('["no", "yes"]', '["no", "no"]', "be different"),
         ('feature_names = ["x", "y"]', "", "n_features"),
         ('feature_names = ["x", "y"]', "n_features = 0", "n_features"),
         ("[graph]", "round_deadline = 0\n[graph]", "round_deadline"),
@@ -295,7 +295,7 @@ def test_feature_names_say_how_many_features_there_are(write):
         (
             "[training]",
             '[training]\nsolver = "relaxed"\nn_layers = 1\nwidth = 9',
-            "simulated time only",
+            "only in simulated time",
         ),
         ("[training]", "[trainin]", "trainin"),
         ("nodes = ", "nodes == ", "not a TOML file"),

@@ -198,8 +198,8 @@ def load_network(path: str | Path) -> Model:
     network = _assemble(path, header.plan, tensors)
     if header.content != _digest(header.version, header.plan, tensors):
         raise ModelFileError(
-            f"`{path}` is damaged: it does not hold what was written. "
-            "Copy it again from there."
+            f"`{path}` is damaged: its checksum is wrong. Copy it again from where it "
+            "was written."
         )
     if header.random != random_digest(header.plan):
         raise ModelFileError(
@@ -257,7 +257,7 @@ def _check_found(path: Path, plan: Plan) -> None:
     for name in ("n_layers", "width", "members"):
         if plan.finds_size and getattr(plan, name) == AUTO:
             raise ModelFileError(
-                f"`{path}` leaves `{name}` open, so it is not the file of a trained "
+                f"`{path}` does not fix `{name}`, so it is not the file of a trained "
                 "model. Copy it again from where it was written."
             )
 

@@ -155,19 +155,19 @@ def warning_about(kept: Described) -> str:
     is_found = kept.validation_error_db is not None or kept.unvalidated > 0
     if is_found and kept.layer == 0 and kept.ridge is None:
         return (
-            "The model predicts the same for every sample: nothing that was tried is "
-            "better on samples that were left out. If many samples are equal, note "
-            "that equal ones are left out together; `members = 1` with numbers for "
-            "`n_layers` and `width` leaves none out."
+            "The model predicts the same for every sample: nothing that was tried "
+            "does better on samples that were left out. If many samples are "
+            "identical, note that identical ones are left out together; `members = 1` "
+            "with numbers for `n_layers` and `width` leaves none out."
         )
     training, validation = kept.train_accuracy, kept.validation_accuracy
     if training is None or validation is None or training < 1 - NOISE:
         return ""
     if validation < 1 - OVERFITTED:
         return (
-            f"All training samples are classified correctly, but only {validation:.1%} "
-            "of those that a member was not trained on. Expect the latter of new "
-            "samples. More samples may help, or fewer features."
+            "All training samples are classified correctly, but only "
+            f"{validation:.1%} of those that a member was not trained on. Expect the "
+            "latter for new samples. More samples may help, or fewer features."
         )
     return ""
 

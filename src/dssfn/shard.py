@@ -92,8 +92,8 @@ class Shard:
             )
         if self.X.shape[1] != self.T.shape[1]:
             raise DataError(
-                f"`X` and `T` must have as many columns, got {self.X.shape[1]} "
-                f"and {self.T.shape[1]}."
+                "`X` and `T` must have the same number of columns, got "
+                f"{self.X.shape[1]} and {self.T.shape[1]}."
             )
         if self.n_samples == 0:
             raise DataError("A shard must hold at least one sample, got none.")
@@ -324,8 +324,8 @@ def class_codes(
         label = exc.args[0]
         known = ", ".join(map(repr, classes[:8]))
         raise DataError(
-            f"{at(values.index(label))}: label {label!r} is not one of the classes "
-            f"{known} that are known. Correct it, or remove the sample."
+            f"{at(values.index(label))}: label {label!r} is not one of the known "
+            f"classes {known}. Correct it, or remove the sample."
         ) from None
 
 

@@ -151,6 +151,6 @@ def check_samples(samples: Samples, plan: Plan) -> None:
         )
     if samples.has_gaps and not plan.has_gaps:
         raise DataError(
-            "A shard must have all numbers, unless the plan has a schema that says "
-            "which may be missing; got one with gaps."
+            "A shard must not have missing values, unless the plan has a schema that "
+            "allows them; got one that has."
         )

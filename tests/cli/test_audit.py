@@ -122,7 +122,7 @@ def test_a_regression_has_no_classes_and_is_audited(tmp_path):
     [
         (("--victim", "7"), "`--victim` must be one of the nodes"),
         (("--attackers", "0,9"), "`--attackers` must be one of the nodes"),
-        (("--attackers", "0,1", "--victim", "1"), "others than the victim"),
+        (("--attackers", "0,1", "--victim", "1"), "must not include the victim"),
         (("--attackers", "0,1,2,3"), "leave somebody"),
         (("--together", 4), "`--together` must lie in 1..3"),
         (("--together", 0), "`--together` must lie in 1..3"),

@@ -86,7 +86,7 @@ def test_a_deadline_that_is_missed_leaves_the_trace_and_names_the_missing(tmp_pa
         (["--delay", "lognormal"], "`--delay` must say how long, such as lognormal:"),
         (["--delay", "lognormal:20ms,x"], "`--delay`: the sigma of a lognormal"),
         (["--delay", "20"], "`--delay` must be a time with a unit"),
-        (["--delay", "uniform:3s-1s"], "`--delay` must not end below"),
+        (["--delay", "uniform:3s-1s"], "`--delay` must end no earlier"),
         (["--delay", "uniform:3s"], "`--delay` must have two times"),
         (["--deadline", "600"], "`--deadline` must be a time with a unit"),
         (["--deadline", "0s"], "`--deadline` must be a positive number"),
@@ -102,7 +102,10 @@ def test_a_deadline_that_is_missed_leaves_the_trace_and_names_the_missing(tmp_pa
         (["--loss", "0.9", "--burst", "2"], "`--burst` must be at least 9 letters"),
         (["--scheme", "tre"], "`--scheme` must be one of auto, gossip"),
         (["--timeline", "a.pdf"], "`--timeline` must end with .png or .svg"),
-        (["--loss", "0.1", "--secure"], "`--secure` must be left out with links"),
+        (
+            ["--loss", "0.1", "--secure"],
+            "`--secure` must be left out with imperfect links",
+        ),
     ],
 )
 def test_an_option_that_makes_no_sense_is_refused_with_the_way_out(options, message):

@@ -144,7 +144,7 @@ def test_mistakes_are_explained(model, folder, tmp_path):
     assert "existing folder" in wrong("card", model, "--out", tmp_path / "no" / "c.md")
     assert "cannot be read" in wrong("card", model, "--result", tmp_path / "r.json")
     (tmp_path / "r.json").write_text("{")
-    assert "must be what this version" in wrong(
+    assert "must be a file that this version" in wrong(
         "card", model, "--result", tmp_path / "r.json"
     )
     odd = tmp_path / "m.md"

@@ -115,7 +115,7 @@ def test_regressors_take_names_too(iris):
         ({}, NAMES[:, None], PlanError, r"got shape \(150, 1\)"),
         ({}, [[1, 2], [3]], PlanError, "the node of every sample"),
         ({}, np.arange(150) / 2, PlanError, "names or whole numbers"),
-        ({}, [None, "a"] * 75, PlanError, "names of one kind"),
+        ({}, [None, "a"] * 75, PlanError, "names of one type"),
         ({}, "by_class", PlanError, "by-class"),
         ({"n_nodes": 4, "topology": nx.path_graph(3)}, NAMES, TopologyError, "n_nodes"),
     ],

@@ -143,7 +143,7 @@ def test_every_arc_has_its_own_luck_which_the_seed_decides():
         (lambda: LinkModel(bandwidth=0), "`bandwidth` must be a positive"),
         (lambda: Exponential(-1.0), "`delay`: its mean must be finite"),
         (lambda: Lognormal(1.0, math.nan), "`delay`: its sigma must be finite"),
-        (lambda: Uniform(2.0, 1.0), "`delay` must not end below where it begins"),
+        (lambda: Uniform(2.0, 1.0), "`delay` must end no earlier than it begins"),
     ],
 )
 def test_what_no_link_can_be_is_refused(make, message):

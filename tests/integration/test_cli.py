@@ -378,11 +378,11 @@ def test_wrong_data_is_refused_and_leaves_nothing(tmp_path):
         ("--size", "sfn", "`ssfn`"),
         ("--class-weight", "even", "`--class-weight` must"),
         ("--units", "whole", "`--units` must"),
-        ("--image-shape", "28", "height and the width of a picture"),
+        ("--image-shape", "28", "height and width of the images"),
         ("--image-shape", "2x3", "6 numbers, but there are 4 features"),
         ("--image-shape", "2xtwo", "`--image-shape` must be like 28x28"),
         ("--image-shape", "", "`--image-shape` must be like 28x28"),
-        ("--image-shape", "0x4", "height and the width of a picture"),
+        ("--image-shape", "0x4", "height and width of the images"),
     ],
 )  # fmt: skip
 def test_a_wrong_option_is_named(option, value, word):
@@ -482,7 +482,7 @@ def test_a_folder_is_no_data(folder, tmp_path, monkeypatch, offline):
     (tmp_path / "mine").mkdir()
     monkeypatch.chdir(tmp_path)
     error = wrong("simulate", "--data", folder, "--nodes", 3)
-    assert f"`{folder}` is a folder; name a file" in error
+    assert f"`{folder}` is a folder; give a file" in error
 
 
 def test_a_file_whose_suffix_alone_is_similar_was_not_meant(tmp_path):

@@ -70,7 +70,7 @@ def test_keys_stay_at_home_where_they_are_made(tmp_path):
     text = dssfn("federation", "init", fed, "--nodes", "a,b,c", "--no-keys").stdout
     assert "REHEARSAL" not in text
     assert "dssfn node request NAME" in text
-    assert "No key is in it" in (fed / "README.txt").read_text()
+    assert "without its key" in (fed / "README.txt").read_text()
     assert [path.name for path in fed.rglob("*.key")] == ["ca.key"]
     assert {path.name for path in (fed / "b").iterdir()} == {
         "node.toml", "plan.toml", "ca.crt", "crl.pem",
@@ -429,7 +429,7 @@ def test_nothing_is_ever_overwritten(tmp_path):
     error = wrong(
         "federation", "init", tmp_path / "fed" / "mine" / "x", "--nodes", "a,b,c"
     )
-    assert "a folder that can be made" in error
+    assert "a folder that can be created" in error
     assert [path.name for path in tmp_path.iterdir()] == ["fed"]
 
 

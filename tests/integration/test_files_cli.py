@@ -106,7 +106,7 @@ def test_wrong_options_are_told_by_their_names(trained, tmp_path):
         (["--sep", "x"], "`--sep` must be one of"),
         (["--decimal", "x"], "`--decimal` must be one of"),
         (["--encoding", "utf-99"], "`--encoding` must be one of"),
-        (["--encoding", "latin-1"], "begins with the mark of UTF-16"),
+        (["--encoding", "latin-1"], "begins with the byte order mark of UTF-16"),
         (["--columns", "a,,b"], "`--columns` must not have empty words between commas"),
         (["--columns", "a,c"], "no column `c`"),
         (["--columns", "a"], "column `b` must be there"),

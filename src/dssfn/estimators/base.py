@@ -289,11 +289,11 @@ def _one_each(partition: Any, n_samples: int) -> NDArray[Any]:
         nodes: NDArray[Any] = np.asarray(partition)
     except ValueError as exc:  # ragged
         raise PlanError(
-            f"`partition` must name the node of every sample: {exc}."
+            f"`partition` must give the node of every sample: {exc}."
         ) from exc
     if nodes.shape != (n_samples,):
         raise PlanError(
-            f"`partition` must name the node of each of the {n_samples} samples, got "
+            f"`partition` must give the node of each of the {n_samples} samples, got "
             f"shape {nodes.shape}."
         )
     return nodes

@@ -112,7 +112,8 @@ def _in_order(given: Mapping[Any, float], classes: list[Any]) -> tuple[float, ..
     for label in given:
         if label not in classes:
             raise PlanError(
-                f"`class_weight` must have labels that are in `y`, got {label!r}."
+                "`class_weight` must have only labels that occur in `y`, got "
+                f"{label!r}."
             )
     weights = [plain(given.get(label, 1.0)) for label in classes]
     # What is no number is left to the plan, which says so.

@@ -68,8 +68,8 @@ class Decentralised(Estimator):
         topology = self._topology(plan, n_nodes)
         if topology.n_nodes != len(names):
             raise PlanError(
-                "`partition` must give samples to every node, got those of "
-                f"{len(names)} for a graph of {topology.n_nodes}."
+                f"`partition` must give samples to every node, got {len(names)} nodes "
+                f"for a graph of {topology.n_nodes}."
             )
         return topology, nodes
 
@@ -81,13 +81,13 @@ class Decentralised(Estimator):
             )
         if self.degree is not None:
             raise TopologyError(
-                "`degree` must be left out: the graph has all the edges."
+                "`degree` must be left out: the graph already has its edges."
             )
         topology = _given_graph(self.topology)
         if n_nodes not in (None, topology.n_nodes):
             raise TopologyError(
-                f"`n_nodes` must be left out, or be the {topology.n_nodes} nodes that "
-                f"`topology` has, got {n_nodes}."
+                f"`n_nodes` must be {topology.n_nodes}, as in `topology`, or left "
+                f"out, got {n_nodes}."
             )
         return topology
 
@@ -112,7 +112,7 @@ def _numbered(
         found, nodes = np.unique(partition, return_inverse=True)
     except TypeError as exc:  # of several types
         raise PlanError(
-            f"`partition` must hold names of one kind: {exc}. Convert them with "
+            f"`partition` must hold names of one type: {exc}. Convert them with "
             "`astype(str)`."
         ) from exc
     names = found.tolist()

@@ -47,8 +47,9 @@ class Regressor(RegressorMixin, Estimator):  # type: ignore[misc]
             return self._shaped(self.network_.scores(columns))
         if self.network_.n_members < 2:
             raise InputError(
-                "`return_std` needs `members` of at least 2: one network says nothing "
-                "of how sure it is. Leave out `n_layers` or `width`, or give `members`."
+                "`return_std` needs `members` of at least 2: a single network cannot "
+                "tell how uncertain it is. Leave out `n_layers` or `width`, or give "
+                "`members`."
             )
         scores = self.network_.member_scores(columns)
         return self._shaped(scores.mean(axis=0)), self._shaped(scores.std(axis=0))
@@ -63,8 +64,8 @@ class Regressor(RegressorMixin, Estimator):  # type: ignore[misc]
         largest = float(np.abs(numbers).max())
         if largest > LARGEST:
             raise DataError(
-                f"`y` must be at most {LARGEST:g} in size, got {largest:g}. "
-                "Give it in another unit."
+                f"`y` must be at most {LARGEST:g} in absolute value, got {largest:g}. "
+                "Use another unit."
             )
         return numbers
 

@@ -116,7 +116,7 @@ def _load_onnx() -> Any:
         import onnx
     except ImportError as exc:
         raise InputError(
-            "ONNX files are written by the package onnx, which is not installed. "
+            "To write ONNX files, the package onnx is needed, which is not installed. "
             'Install it with: pip install "dssfn[onnx]"'
         ) from exc
     return onnx
@@ -126,9 +126,10 @@ def _check_size(graph: Graph) -> None:
     n_bytes = sum(values.nbytes for values in graph.constants.values())
     if n_bytes > MOST_BYTES:
         raise InputError(
-            f"An ONNX file must be smaller than 2 GiB, and this model takes "
+            "An ONNX file must be smaller than 2 GiB, but this model takes "
             f"{n_bytes / 2**30:.1f} GiB, most of it for dense random matrices. Train "
-            'it with `units = "integer"`, which need none, or with a smaller `width`.'
+            'it with `units = "integer"`, which needs none, or with a smaller '
+            "`width`."
         )
 
 

@@ -29,31 +29,41 @@ class _Collector:
         training, transport = self._training, self._training.transport
         at, solved = transport.at, training.progress
         for name, text, value in (
-            ("layer", "The layer that is being agreed on.", at.layer),
-            ("step", "Averagings since the start.", at.step),
-            ("round", "Neighbour exchanges of this averaging.", at.round),
-            ("epoch", "How often nodes had to go back together.", transport.epoch),
+            ("layer", "Layer that is being trained.", at.layer),
+            ("step", "Averagings since this node started.", at.step),
+            ("round", "Rounds of the current averaging.", at.round),
+            (
+                "epoch",
+                "How often all nodes had to go back to an earlier layer together.",
+                transport.epoch,
+            ),
             ("layers_solved", "Layers.", solved.n_layers if solved else 0),
         ):
             yield GaugeMetricFamily(f"dssfn_{name}", text, value)
         if training.records:
             last = training.records[max(training.records)]
-            yield GaugeMetricFamily("dssfn_cost", "Of the whole network.", last.cost)
+            yield GaugeMetricFamily("dssfn_cost", "Cost over all nodes.", last.cost)
         yield from self._links()
 
     def _links(self) -> Iterator[Any]:
         accounts = self._training.transport.accounts()
         for name, text, attribute in (
-            ("sent_bytes", "Letters to a neighbour.", "bytes_sent"),
-            ("received_bytes", "All that came from a neighbour.", "bytes_received"),
-            ("wait_seconds", "Waited for a neighbour.", "seconds_waited"),
-            ("connections", "Streams to a neighbour so far.", "n_connections"),
+            ("sent_bytes", "Bytes of letters sent to a neighbour.", "bytes_sent"),
+            ("received_bytes", "Bytes received from a neighbour.", "bytes_received"),
+            (
+                "wait_seconds",
+                "Seconds spent waiting for a neighbour.",
+                "seconds_waited",
+            ),
+            ("connections", "Connections made to a neighbour so far.", "n_connections"),
         ):
             family = CounterMetricFamily(f"dssfn_peer_{name}", text, labels=["peer"])
             for peer, (account, _) in accounts.items():
                 family.add_metric([peer], getattr(account, attribute))
             yield family
-        up = GaugeMetricFamily("dssfn_peer_up", "Connected or not.", labels=["peer"])
+        up = GaugeMetricFamily(
+            "dssfn_peer_up", "Whether a neighbour is connected.", labels=["peer"]
+        )
         for peer, (_, is_up) in accounts.items():
             up.add_metric([peer], is_up)
         yield up
@@ -69,7 +79,8 @@ def serve_metrics(training: NodeTraining, address: str) -> Iterator[None]:
         server, thread = start_http_server(port, addr=host, registry=registry)
     except OSError as exc:
         raise PlanError(
-            f"`metrics`: {address} cannot be opened ({exc.strerror}). Choose another."
+            f"`metrics`: {address} cannot be opened ({exc.strerror}). Choose another "
+            "address."
         ) from exc
     try:
         yield

@@ -402,7 +402,7 @@ def test_a_neighbour_out_of_step_has_a_deadline_to_come_back_restarted(board):
 def test_a_neighbour_that_stays_out_of_step_is_an_error(board):
     link, stream = _greet(board)
     assert _takes(board, link, stream, _letter(tag=Tag(2, 9, 9, (1,))))
-    with pytest.raises(ProtocolError, match="must send its letter for"):
+    with pytest.raises(ProtocolError, match="must send its message for"):
         board.exchange(TAG, {}, [(1, 0)])
 
 
