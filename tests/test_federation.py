@@ -322,9 +322,9 @@ def test_a_plan_file_that_breaks_a_rule_is_refused(write, old, new, words):
 
 TOO_LONG = {
     "a seed": ("[training]", f"[training]\nseed = {2**63}", "`seed` must be at most"),
-    "a class": ('["no", "yes"]', f'["no", "{"y" * 1001}"]', "at most 1000 letters"),
+    "a class": ('["no", "yes"]', f'["no", "{"y" * 1001}"]', "at most 1000 characters"),
     "classes": ('["no", "yes"]', str([*range(10_001)]), "at most 10000"),
-    "a feature": ('["x", "y"]', f'["x", "{"y" * 1001}"]', "at most 1000 letters"),
+    "a feature": ('["x", "y"]', f'["x", "{"y" * 1001}"]', "at most 1000 characters"),
     "a number": ("[training]", f"[training]\nseed = {'9' * 5000}", "not a TOML file"),
     "nesting": ("[training]", f"[training]\nx = {'[' * 5000}", "not a TOML file"),
 }

@@ -105,7 +105,7 @@ def test_without_masks_the_nodes_beyond_a_link_are_named(lie, liar):
     """A leaf of the path, and a node inside of it."""
     ended = over_hosts(lie, masked=False, liar=liar)
     said = [str(exc) for exc in ended if isinstance(exc, ProtocolError)]
-    named = [text for text in said if "sent sums for" in text and "stated" in text]
+    named = [text for text in said if "sent sums for" in text and "announced" in text]
     assert named
     for text in named:
         assert NAMES[liar] in text.partition(" sent sums")[0]

@@ -61,7 +61,7 @@ class Samples(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Samples and targets of one node; columns are samples.
+    """The samples and targets of one node, with one column per sample.
 
     Parameters
     ----------
@@ -71,10 +71,23 @@ class Shard:
         Targets: real numbers, or one-hot columns for classification. A class that this
         node has never seen has a row of zeros: the rows follow the agreed class list.
     weights : array of shape (J,), optional
-        How much each sample counts. A weight of 2 is the sample twice, a weight of 0 is
-        no sample; left out, each counts once.
+        How much each sample counts. A weight of 2 counts the sample twice, a weight of
+        0 leaves it out. By default each counts once.
     has_gaps : bool
         Whether features may be missing, as NaN.
+
+    Raises
+    ------
+    DataError
+        If the shapes do not match, there are no samples, or numbers are not finite.
+
+    Examples
+    --------
+    Three samples with two features, in two classes:
+
+    >>> T = one_hot(np.array([0, 1, 0]), 2)
+    >>> Shard(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), T).n_samples
+    3
     """
 
     X: Array

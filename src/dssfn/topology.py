@@ -192,6 +192,16 @@ def build_topology(
     n_nodes, degree, seed : int
         `degree` is for the first three kinds; `seed` fixes the two random ones.
 
+    Returns
+    -------
+    Topology
+        The graph with its mixing matrix.
+
+    Raises
+    ------
+    TopologyError
+        If there is no such kind, or it cannot have so many nodes or neighbours.
+
     Examples
     --------
     >>> build_topology("circular", 20, degree=4).degrees[0]

@@ -99,7 +99,7 @@ def test_a_deadline_that_is_missed_leaves_the_trace_and_names_the_missing(tmp_pa
         (["--gone", "north:3s"], "`--gone` must begin with a node's number"),
         (["--loss", "1.5"], "`--loss` must lie in 0..1, got 1.5"),
         (["--burst", "5"], "`--burst` must come with `--loss`"),
-        (["--loss", "0.9", "--burst", "2"], "`--burst` must be at least 9 letters"),
+        (["--loss", "0.9", "--burst", "2"], "`--burst` must be at least 9 messages"),
         (["--scheme", "tre"], "`--scheme` must be one of auto, gossip"),
         (["--timeline", "a.pdf"], "`--timeline` must end with .png or .svg"),
         (

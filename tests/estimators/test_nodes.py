@@ -109,8 +109,13 @@ def test_regressors_take_names_too(iris):
 @pytest.mark.parametrize(
     ("settings", "partition", "error", "said"),
     [
-        ({"n_nodes": 4}, NAMES, PlanError, "those of 3 for a graph of 4"),
-        ({"topology": nx.path_graph(4)}, NAMES, PlanError, "those of 3 for a graph of"),
+        ({"n_nodes": 4}, NAMES, PlanError, "got 3 nodes for a graph of 4"),
+        (
+            {"topology": nx.path_graph(4)},
+            NAMES,
+            PlanError,
+            "got 3 nodes for a graph of",
+        ),
         ({}, NAMES[:9], PlanError, r"each of the 150 samples, got shape \(9,\)"),
         ({}, NAMES[:, None], PlanError, r"got shape \(150, 1\)"),
         ({}, [[1, 2], [3]], PlanError, "the node of every sample"),

@@ -137,8 +137,8 @@ def test_every_arc_has_its_own_luck_which_the_seed_decides():
     ("make", "message"),
     [
         (lambda: Independent(1.5), "`loss` must lie in 0..1, got 1.5"),
-        (lambda: Bursts(0.9, 5.0), "`burst` must be at least 9 letters"),
-        (lambda: Bursts(0.3, 0.5), "`burst` must be at least 1 letters"),
+        (lambda: Bursts(0.9, 5.0), "`burst` must be at least 9 messages"),
+        (lambda: Bursts(0.3, 0.5), "`burst` must be at least 1 messages"),
         (lambda: LinkModel(duplicate=-1), "`duplicate` must lie in"),
         (lambda: LinkModel(bandwidth=0), "`bandwidth` must be a positive"),
         (lambda: Exponential(-1.0), "`delay`: its mean must be finite"),

@@ -225,10 +225,10 @@ class Centralised(Estimator):
         X : array of shape (n_samples, n_features)
             The samples.
         y : array of shape (n_samples,)
-            Their labels, or the numbers to predict; those may have several columns.
+            Their labels, or the numbers to predict, which may have several columns.
         sample_weight : array of shape (n_samples,), optional
-            How much each sample counts. A weight of 2 is the sample twice, a weight of
-            0 is no sample.
+            How much each sample counts. A weight of 2 counts the sample twice, a weight
+            of 0 leaves it out.
 
         Returns
         -------

@@ -31,21 +31,21 @@ class Decentralised(Estimator):
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, partition: Any = None
     ) -> Self:
-        """Divide the samples over the nodes and grow the network.
+        """Divide the samples among the nodes and train the network.
 
         Parameters
         ----------
         X : array of shape (n_samples, n_features)
             The samples.
         y : array of shape (n_samples,)
-            Their labels, or the numbers to predict; those may have several columns.
+            Their labels, or the numbers to predict, which may have several columns.
         sample_weight : array of shape (n_samples,), optional
-            How much each sample counts. A weight of 2 is the sample twice, a weight of
-            0 is no sample.
+            How much each sample counts. A weight of 2 counts the sample twice, a weight
+            of 0 leaves it out.
         partition : array of shape (n_samples,), optional
             The name or number of the node of every sample, instead of the parameter
-            `partition`. In a cross-validation it is divided with the samples, if
-            metadata routing is on and asked for with `set_fit_request`.
+            `partition`. A cross-validation divides it together with the samples, if
+            metadata routing is enabled and requested with `set_fit_request`.
 
         Returns
         -------
