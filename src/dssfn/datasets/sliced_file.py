@@ -108,7 +108,7 @@ class SlicedFile:
 
     def _damaged(self, exc: BaseException) -> DataError:
         return DataError(
-            f"`{self.path.name}` is damaged or no {self._format.name} file "
+            f"`{self.path.name}` is damaged or not a {self._format.name} file "
             f"({reason(exc)}). Write it again."
         )
 

@@ -229,10 +229,10 @@ class Centralised(Estimator):
         X : array of shape (n_samples, n_features)
             The samples.
         y : array of shape (n_samples,)
-            Their labels, or the numbers to predict; those may have several columns.
+            Their labels, or the numbers to predict, which may have several columns.
         sample_weight : array of shape (n_samples,), optional
-            How much each sample counts. A weight of 2 is the sample twice, a weight of
-            0 is no sample.
+            How much each sample counts. A weight of 2 counts the sample twice, a weight
+            of 0 leaves it out.
 
         Returns
         -------
@@ -293,11 +293,11 @@ def _one_each(partition: Any, n_samples: int) -> NDArray[Any]:
         nodes: NDArray[Any] = np.asarray(partition)
     except ValueError as exc:  # ragged
         raise PlanError(
-            f"`partition` must name the node of every sample: {exc}."
+            f"`partition` must give the node of every sample: {exc}."
         ) from exc
     if nodes.shape != (n_samples,):
         raise PlanError(
-            f"`partition` must name the node of each of the {n_samples} samples, got "
+            f"`partition` must give the node of each of the {n_samples} samples, got "
             f"shape {nodes.shape}."
         )
     return nodes

@@ -151,7 +151,7 @@ class RefinedSystem:
                 return high
             before = changed
         raise NumericalError(
-            "A layer's linear system is too near to a singular one to be solved. Use "
+            "A layer's linear system is too close to singular to be solved. Use "
             '`units = "dense"`, or give members a larger `ridge`.'
         )
 

@@ -94,7 +94,8 @@ def serve_metrics(source: StatusSource, address: str) -> Iterator[None]:
         server, thread = start_http_server(port, addr=host, registry=registry)
     except OSError as exc:
         raise PlanError(
-            f"`metrics`: {address} cannot be opened ({exc.strerror}). Choose another."
+            f"`metrics`: {address} cannot be opened ({exc.strerror}). Choose another "
+            "address."
         ) from exc
     try:
         yield

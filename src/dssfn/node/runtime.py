@@ -201,7 +201,8 @@ class NodeTraining:
             if not self._may_end_alone:
                 raise
             log.info(
-                "%s is not there; it is not needed, this node's model is complete",
+                "%s is not connected, but no longer needed: this node's model is "
+                "complete",
                 exc.peer or "a neighbour",
                 extra={"peer": exc.peer},
             )
@@ -231,7 +232,7 @@ class NodeTraining:
         solved = self.furthest.n_layers if self.furthest else 0
         most = "" if self.plan.finds_size else f" of {self.plan.depth + 1}"
         return (
-            f"{solved}{most} layers are saved; to go on from there: {TRAINING} {node}"
+            f"{solved}{most} layers are saved; to resume from there: {TRAINING} {node}"
         )
 
     def _load(self) -> None:
@@ -332,9 +333,9 @@ class NodeTraining:
         n_members, quorum = len(here.members), self.elastic.quorum
         if n_members < quorum and not is_complete(self.plan, found.progress):
             raise ProtocolError(
-                f"A member has said that it holds the finished model, and does not: "
-                f"{n_members} nodes are connected, and {quorum} must be to train "
-                "(`quorum`). Ask all members what they run, then start this node again."
+                f"A node claims to hold the finished model but does not: {n_members} "
+                f"nodes are connected, and {quorum} must be to train (`quorum`). Ask "
+                "all organisations what their nodes run, then start this node again."
             )
 
     def _train(self, here: Company) -> None:
@@ -420,15 +421,15 @@ class NodeTraining:
         if self.elastic is None:
             agreed = here.everybody.reconcile(self.progress)
             if agreed is None:
-                raise NumericalError("Nodes have ended with different models.")
+                raise NumericalError("Nodes ended up with different models.")
             if agreed is not self.progress:
                 self._save(agreed)
             return
         if not here.everybody.have_same(fingerprint(self.progress)):
-            raise NumericalError("Nodes have ended with different models.")
+            raise NumericalError("Nodes ended up with different models.")
         self._settle()
         if self.transport.newcomers:
-            raise Regroup("A node has come that lacks the finished model.")
+            raise Regroup("A node has joined that lacks the finished model.")
 
     def _settle(self) -> None:
         """Take the model as finished: all members of the group have it."""
@@ -450,7 +451,7 @@ class NodeTraining:
             return
         if progress.n_averagings != self.course.n_found:
             raise ProtocolError(
-                "a neighbour has handed over totals of a layer that are not all used"
+                "a neighbour has handed over more totals of a layer than are used"
             )
         before = self.course.only_solved()
         self.course = self.course.solved(progress)
@@ -463,7 +464,7 @@ class NodeTraining:
             self._take_back(before)
             raise
         if wish[0] < 0 and not is_complete(self.plan, progress):
-            raise Regroup("A node has come, and takes part from the next layer on.")
+            raise Regroup("A node has joined and takes part from the next layer on.")
 
     def _take_back(self, course: Course) -> None:
         """Forget a layer in which nodes differ."""

@@ -111,7 +111,7 @@ class NodeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         if self.start_deadline is not None and not self.start_deadline > 0:
             raise PlanError(
                 "`start_deadline` must be a positive number of seconds, got "
-                f"{self.start_deadline:g}. Leave it out to wait without end."
+                f"{self.start_deadline:g}. Leave it out to wait without a limit."
             )
         self._check_log()
 
@@ -132,8 +132,8 @@ class NodeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def _check_page(self, page: str) -> None:
         if split_address(page)[1] == 0 or page in (self.listen, self.metrics):
             raise PlanError(
-                "`page` must name a port of its own, not 0 nor that of `listen` or "
-                f"`metrics`; got {page!r}. As an example: 127.0.0.1:9401."
+                "`page` must have a port of its own, not 0 nor that of `listen` or "
+                f"`metrics`; got {page!r}. For example: 127.0.0.1:9401."
             )
 
 
@@ -148,8 +148,8 @@ def load_node(path: str | Path) -> tuple[NodeSpec, Federation]:
     content = read_toml(path, "node")
     if "nodes" in content and "training" in content:
         raise PlanError(
-            f"`{path}` must be a node's file, got the plan of a federation. Give the "
-            f"{NODE_FILE} that names it."
+            f"`{path}` must be a node's file, got a federation's plan. Give the "
+            f"{NODE_FILE} that refers to it."
         )
     spec: NodeSpec = convert_toml(content, NodeSpec, path, [NodeSpec, ReadOptions])
     folder = path.resolve().parent
