@@ -108,3 +108,11 @@ def test_the_requirements_of_all_users_are_these():
         "numpy", "scipy", "scikit-learn", "threadpoolctl", "networkx", "msgspec",
         "safetensors",
     }  # fmt: skip
+
+
+def test_an_audit_without_masks_that_can_be_made_names_the_extra(tmp_path):
+    line = "audit --data iris --nodes 3 --topology star --layers 1 --width 5"
+    shown = run_command_without(("cryptography", "grpc"), line, tmp_path)
+    assert shown.returncode == 2
+    assert "dssfn[grpc]" in shown.stderr
+    assert "Traceback" not in shown.stderr

@@ -24,6 +24,7 @@ from dssfn.config import AUTO, Plan
 from dssfn.consensus import Averaging, make_averaging, seconds
 from dssfn.consensus.push_sum import leads_everywhere
 from dssfn.errors import PlanError
+from dssfn.federation import Federation
 from dssfn.solvers import solver_of
 from dssfn.topology import LARGEST_SPECTRUM, Topology
 
@@ -62,6 +63,17 @@ def settle(plan: Plan, topology: Topology) -> tuple[Plan, Averaging]:
         plan = _choose_solver(plan, topology)
     averaging = _averaging(plan, topology)
     return plan.replace(consensus=averaging.name), averaging
+
+
+def settle_federation(federation: Federation) -> tuple[Plan, Averaging]:
+    """Return a federation's plan with nothing left open, and its averaging scheme.
+
+    A scheme that is left open becomes a tree, which gives all nodes equal bits.
+    """
+    plan = federation.training
+    if plan.consensus == "auto" and plan.n_rounds is None:
+        plan = plan.replace(consensus="tree")
+    return settle(plan, federation.topology())
 
 
 def resending_letters(averaging: Averaging, loss: float) -> float:

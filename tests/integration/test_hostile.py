@@ -29,8 +29,8 @@ import pytest
 from dssfn.modelfile import load_network
 from dssfn.network import random_digest
 from dssfn.node.connect import largest_letter
-from dssfn.node.runtime import settled
 from dssfn.node.spec import load_node
+from dssfn.planning import settle_federation
 from dssfn.setup import pki
 from dssfn.transports.grpc import Rules
 from dssfn.transports.grpc import exchange_pb2 as pb
@@ -61,7 +61,7 @@ class Attack:
         authority = lab.authority.certificate_pem
         self.intruder = Intruder(lab.ports[TARGET], authority, folder, seed)
         _, federation = load_node(lab.node_file(TARGET))
-        plan, _ = settled(federation)
+        plan, _ = settle_federation(federation)
         rules = Rules(
             run=int(federation.fingerprint()[:16], 16),
             largest=largest_letter(plan, len(federation.nodes)),

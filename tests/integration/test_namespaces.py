@@ -6,8 +6,8 @@ from datetime import datetime
 
 import pytest
 
-from dssfn.node.runtime import settled
 from dssfn.node.spec import load_node
+from dssfn.planning import settle_federation
 from tests.support.lab import Lab
 from tests.support.slow_network import SlowNetwork, why_not
 
@@ -51,7 +51,7 @@ def _train(network, root, **training):
         lab.start()
         assert lab.wait() == dict.fromkeys(names, 0)
         assert len(lab.digests()) == 1
-        _, averaging = settled(load_node(lab.node_file("n0"))[1])
+        _, averaging = settle_federation(load_node(lab.node_file("n0"))[1])
         lines = (lab.folder("n0") / "out" / "node.log").read_text().splitlines()
     finally:
         lab.close()

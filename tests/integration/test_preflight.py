@@ -14,8 +14,8 @@ import pytest
 from dssfn.federation import load_federation
 from dssfn.node.few_rows import few_samples
 from dssfn.node.preflight import checkpoints_of, samples_of
-from dssfn.node.runtime import settled
 from dssfn.node.spec import load_node
+from dssfn.planning import settle_federation
 from dssfn.progress import Progress
 from tests.support.commands import dssfn, wrong
 from tests.support.federations import change_plan, init, refused
@@ -58,7 +58,7 @@ def test_check_tells_of_a_checkpoint_and_of_one_of_another_plan(fed):
     _, found = check(fed / "a", GOOD)
     assert "checkpoint" not in found
     spec, federation = load_node(fed / "a")
-    plan, _ = settled(federation)
+    plan, _ = settle_federation(federation)
     place = checkpoints_of(spec, federation, samples_of(spec, plan))
     place.path.write_bytes(b"no checkpoint")
     _, found = check(fed / "a", GOOD)
@@ -124,7 +124,7 @@ def test_a_node_s_file_says_how_its_data_are_read(fed):
     assert found["data"] == (True, "20 samples, 2 features" + said)
     assert found["test"] == (True, "20 samples: 'no' 10, 'yes' 10" + said)
     spec, federation = load_node(fed / "a")
-    plan, _ = settled(federation)
+    plan, _ = settle_federation(federation)
     (rows,) = samples_of(spec, plan).chunks(20)
     assert rows.X[:, 0].tolist() == [61.0, 22.5]
     # The other node has another file, and the same plan.

@@ -4,7 +4,7 @@ from dssfn.config import Plan
 from dssfn.errors import PlanError
 from dssfn.federation import Federation, Graph, Member
 from dssfn.node.connect import largest_letter, neighbours_of
-from dssfn.node.runtime import settled
+from dssfn.planning import settle_federation
 from dssfn.solvers.gram import Gram
 
 PLAN = Plan(n_features=3, classes=("a", "b"), n_layers=2, width=6)
@@ -51,7 +51,7 @@ def test_two_neighbours_without_a_port_are_refused():
 
 
 def test_what_the_plan_leaves_open_becomes_a_tree():
-    plan, averaging = settled(_federation("h:1", "h:2", consensus="auto"))
+    plan, averaging = settle_federation(_federation("h:1", "h:2", consensus="auto"))
     assert plan.consensus == averaging.name == "tree"
 
 

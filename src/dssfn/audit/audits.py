@@ -22,8 +22,7 @@ from dssfn.audit.views import Transcript
 from dssfn.config import Plan
 from dssfn.errors import DataError, PlanError
 from dssfn.federation import Federation, check_secure
-from dssfn.node.runtime import settled
-from dssfn.planning import settle
+from dssfn.planning import settle, settle_federation
 from dssfn.runs import Run
 from dssfn.shard import Samples
 
@@ -142,7 +141,7 @@ def audit_recorded(run: RecordedRun, victim: NodeId | None) -> Audit:
     federation = run.federation
     names, topology = federation.names, federation.topology()
     _check_without_noise(federation.training)
-    plan, averaging = settled(federation)
+    plan, averaging = settle_federation(federation)
     members = frozenset(one.node for one in run.recordings)
     if len(members) < len(run.recordings):
         raise PlanError(

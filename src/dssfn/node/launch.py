@@ -47,10 +47,11 @@ from dssfn.node.preflight import (
     samples_of,
     samples_to_test_on,
 )
-from dssfn.node.runtime import Elastic, NodeTraining, settled
+from dssfn.node.runtime import Elastic, NodeTraining
 from dssfn.node.session import session
 from dssfn.node.spec import load_node
 from dssfn.node.status import StatusSource
+from dssfn.planning import settle_federation
 from dssfn.provenance import made_by
 from dssfn.records import LayerRecord
 from dssfn.results import (
@@ -102,7 +103,7 @@ def launch(
     if log_format is not None:
         spec = msgspec.structs.replace(spec, log_format=log_format)
     check_nodes(federation)
-    plan, averaging = settled(federation)
+    plan, averaging = settle_federation(federation)
     keyring = keyring_of(spec)
     with while_reading():
         samples, test = samples_of(spec, plan), samples_to_test_on(spec, plan)

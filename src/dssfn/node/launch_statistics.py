@@ -17,10 +17,10 @@ from dssfn.node.few_rows import check_nodes, check_numbers, check_rows, few_samp
 from dssfn.node.mask_keys import mask_keys_of
 from dssfn.node.preflight import keyring_of, prepare_place, samples_of
 from dssfn.node.read_settings import in_words_of_the_node
-from dssfn.node.runtime import settled
 from dssfn.node.session import session
 from dssfn.node.spec import load_node
 from dssfn.node.statistics import NodeStatistics, own_totals
+from dssfn.planning import settle_federation
 from dssfn.provenance import made_by
 from dssfn.statistics.asked import Questions
 from dssfn.statistics.figures import Agreed, Figures, Statistics, write_statistics
@@ -59,7 +59,7 @@ def launch_statistics(
             "`epsilon` does not cover. If all organisations agree to share them, make "
             "a plan without `epsilon`."
         )
-    plan, _ = settled(federation)
+    plan, _ = settle_federation(federation)
     questions = Questions.of(plan)
     keyring = keyring_of(spec)
     with while_reading():

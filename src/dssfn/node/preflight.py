@@ -36,8 +36,8 @@ from dssfn.node.noise_ledger import spent_so_far
 from dssfn.node.page_server import open_port, open_to_others
 from dssfn.node.read_settings import in_words_of_the_node, shown_settings
 from dssfn.node.renewal import RenewableIdentity
-from dssfn.node.runtime import settled
 from dssfn.node.spec import NodeSpec
+from dssfn.planning import settle_federation
 from dssfn.scaling import check_summable
 from dssfn.shard import Samples
 from dssfn.transports.grpc.peer_names import certificate_of_peer
@@ -222,7 +222,7 @@ def prepare_out(spec: NodeSpec, plan: Plan) -> Path:
 
 def examine(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
     """Check everything that must be right before `run`, and yield each finding."""
-    plan, _ = settled(federation)
+    plan, _ = settle_federation(federation)
 
     def plan_of() -> str:
         check_nodes(federation)

@@ -27,7 +27,7 @@ from dssfn.consensus import Averaging, Tree
 from dssfn.driver import drive
 from dssfn.ensemble import AgreedScores
 from dssfn.errors import NumericalError, PeerTimeout, ProtocolError, Regroup
-from dssfn.federation import TRAINING, Federation
+from dssfn.federation import TRAINING
 from dssfn.influence import Stated
 from dssfn.masking import Masks
 from dssfn.node.adoption import Rules, adopt
@@ -36,7 +36,6 @@ from dssfn.node.attended import AttendedFile
 from dssfn.node.checkpoint import Checkpoints, fingerprint
 from dssfn.node.course import Course, members_at
 from dssfn.node.mask_keys import MaskKeys
-from dssfn.planning import settle
 from dssfn.privacy import NoiseSource
 from dssfn.programs import MembersOf
 from dssfn.progress import Progress
@@ -54,17 +53,6 @@ Found = TypeVar("Found")
 # Deadlines that a node which is started with all layers waits for others, who may need
 # it or may have finished long ago.
 WAIT_WHEN_COMPLETE = 2
-
-
-def settled(federation: Federation) -> tuple[Plan, Averaging]:
-    """Return the plan with nothing left open, and its averaging scheme.
-
-    A scheme that is left open becomes a tree, which gives all nodes equal bits.
-    """
-    plan = federation.training
-    if plan.consensus == "auto" and plan.n_rounds is None:
-        plan = plan.replace(consensus="tree")
-    return settle(plan, federation.topology())
 
 
 def regrouping(transport: ResilientTransport, attempt: Callable[[], Found]) -> Found:
@@ -139,7 +127,7 @@ class NodeTraining:
     topology : Topology
         The graph of all nodes.
     plan : Plan
-        The plan with nothing left open, as `settled` returns it.
+        The plan with nothing left open, as `settle_federation` returns it.
     averaging : Averaging
         The averaging scheme.
     samples : Samples
