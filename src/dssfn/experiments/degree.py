@@ -62,8 +62,7 @@ def _training(name: str, seed: int, quick: bool, data_dir: Path | None) -> Task:
         from dssfn.experiments import trial
 
         data = trial.data_of(name, seed, quick=quick, data_dir=data_dir)
-        settings = trial.settings_of("paper", name, N_NODES)
-        settings |= trial.size_of(quick=quick)._asdict()
+        settings = trial.settings_of("paper", name, N_NODES, quick=quick)
         metrics = trial.train(data, trial.ring(), seed=seed, **settings)
         per_averaging = make_averaging(trial.ring(), "gossip", tol=TOL).n_rounds
         return {

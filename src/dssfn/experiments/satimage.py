@@ -66,7 +66,8 @@ def _task(
         from dssfn.runs import divided, make_plan
 
         graph = trial.ring()
-        settings = trial.settings_of("paper", "satimage", graph.n_nodes) | change
+        settings = trial.settings_of("paper", NAME, graph.n_nodes, quick=quick)
+        settings |= change
         in_order = settings.pop("in_order", False)
         moved = settings.pop("in_range", False)
         n_classes = settings.pop("n_classes", 6)
@@ -75,8 +76,7 @@ def _task(
             data = trial.in_range(data)
         J, M = len(data.y_train), graph.n_nodes
         how = np.arange(J) * M // J if in_order else "iid"
-        size = trial.size_of(quick=quick)
-        plan = make_plan(data, **size._asdict(), seed=seed, **settings)
+        plan = make_plan(data, seed=seed, **settings)
         plan = plan.replace(classes=tuple(range(n_classes)))
         metrics = trial.metrics_of(divided(data, plan, graph, how))
         return metrics | published("satimage", M)

@@ -109,8 +109,8 @@ def _task(
         data = trial.data_of(name, seed, quick=quick, data_dir=data_dir)
         if column.in_range:
             data = trial.in_range(data)
-        settings = trial.settings_of(column.preset, name, column.n_nodes)
-        settings |= trial.size_of(quick=quick)._asdict() | column.changes
+        settings = trial.settings_of(column.preset, name, column.n_nodes, quick=quick)
+        settings |= column.changes
         metrics = trial.train(data, trial.ring(column.n_nodes), seed=seed, **settings)
         return metrics | published(name, column.n_nodes)
 
