@@ -22,6 +22,7 @@ from dssfn.report.canvas import (
     log_range,
     new_axes,
     percent_axis,
+    round_numbers,
 )
 from dssfn.report.numbers import amount, decibel, percent
 from dssfn.report.training.found import is_validated
@@ -41,7 +42,7 @@ def draw_cost(result: Result) -> Drawing | None:
     axes.semilogy(layers, costs, "o-", color=FIRST, markersize=5)
     _layer_axis(axes, layers)
     log_range(axes, "y", min(costs), max(costs))
-    axes.set_ylabel("cost")
+    axes.set_ylabel("cost (log scale)")
     _mark_kept(axes, result)
     for x, y, offset, side in (
         (layers[0], costs[0], (0, 8), "left"),
@@ -68,7 +69,9 @@ def draw_error(result: Result) -> Drawing | None:
     ):
         values = _draw_series(axes, result, attribute, name, look)
         told.append(f"from {decibel(values[0])} to {decibel(values[-1])} on {name}")
-    axes.set_ylabel("error in dB")
+    axes.set_ylabel("error (dB)")
+    _layer_axis(axes, [row.layer for row in result.layers])
+    round_numbers(axes, "y")
     _mark_kept(axes, result)
     legend_above(axes, columns=2)
     label = f"Error by layer: {'; '.join(told)}. "
@@ -81,7 +84,7 @@ def draw_accuracy(result: Result) -> Drawing | None:
     if not rows or result.settings.is_regression:
         return None
     validated = is_validated(result)
-    axes, told = new_axes(240 if validated else 220), []
+    axes, told = new_axes(240), []
     for name, attribute, look in (
         (TRAINING, "train_accuracy", BLUE),
         (VALIDATION, "validation_accuracy", ORANGE),
@@ -93,7 +96,9 @@ def draw_accuracy(result: Result) -> Drawing | None:
     low, high = axes.get_ylim()
     axes.set_ylim(max(low, 0), min(high, 101))
     percent_axis(axes, "y")
-    legend_above(axes, columns=2)
+    axes.set_ylabel("right predictions")
+    _layer_axis(axes, [row.layer for row in rows])
+    legend_above(axes, columns=3)
     label = f"Accuracy from layer {rows[0].layer} to {rows[-1].layer}: "
     return finish(axes, "accuracy", label + f"{'; '.join(told)}.")
 
@@ -113,9 +118,9 @@ def _draw_series(
     if values:
         axes.plot(
             [row.layer for row in rows], values, color=look.colour,
-            linestyle=look.dash, marker=look.mark, markersize=5, label=name,
+            linestyle=look.dash, marker=look.mark, markersize=5,
+            label=name.removesuffix(" samples"),
         )  # fmt: skip
-        _layer_axis(axes, [row.layer for row in result.layers])
     return values
 
 
@@ -123,7 +128,7 @@ def _layer_axis(axes: Axes, layers: Sequence[int]) -> None:
     axes.set_xlabel("layer")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=10))
     axes.set_xlim(layers[0] - 0.35, layers[-1] + 0.35)
-    axes.grid(axis="y")
+    axes.grid(visible=True, axis="y")
     axes.spines["left"].set_visible(False)
 
 
