@@ -84,8 +84,8 @@ def _learning(result: Result, pictures: Pictures) -> str:
             pictures,
             "cost",
             "Cost",
-            "Squared error summed over all training samples. It never rises from one "
-            "layer to the next; where it levels off, more layers add little.",
+            "Squared error summed over all training samples; lower is better. Where "
+            "the curve levels off, more layers add little.",
         ),
         figure(
             pictures,
