@@ -51,8 +51,8 @@ def test_what_scaled_inputs_would_explain_is_said():
     said = " ".join(table2.words(rows))
     assert "The others: vowel (20 nodes: +2.67 dB, +0.80 points)" in said
     said = said.replace("\N{MINUS SIGN}", "-")
-    assert "[-1, 1], these are: none. The others: vowel (20 nodes: -1.33 dB" in said
-    assert "scaled, these are: vowel (20 nodes: -0.13 dB, +0.80 points)." in said
+    assert "[-1, 1], as close are: none. The others: vowel (20 nodes: -1.33 dB" in said
+    assert "scaled, as close are: vowel (20 nodes: -0.13 dB, +0.80 points)." in said
 
 
 def test_a_stand_in_is_never_compared_with_the_papers_set():

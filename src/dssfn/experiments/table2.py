@@ -234,7 +234,7 @@ def _on_scaled_inputs(rows: Sequence[Row]) -> Iterator[str]:
         near, far = _near_and_far(rows, settings)
         if near or far:
             yield (
-                f"With inputs {inputs}, these are: {', '.join(near) or 'none'}"
+                f"With inputs {inputs}, as close are: {', '.join(near) or 'none'}"
                 + (f". The others: {', '.join(far)}." if far else ".")
             )
 
