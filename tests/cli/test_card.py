@@ -99,14 +99,14 @@ def test_the_date_is_that_of_the_file(model, folder, tmp_path):
     copy.write_bytes(model.read_bytes())
     os.utime(copy, (86400.0 * 365, 86400.0 * 365))
     assert (
-        "| date | 1971-01-01 (UTC), when the file of the model"
+        "| date | 1971-01-01 (UTC), when the model file was written"
         in dssfn("card", copy).stdout
     )
     result = tmp_path / "r.json"
     result.write_bytes((folder / "run" / "result.json").read_bytes())
     os.utime(result, (86400.0 * 730, 86400.0 * 730))
     assert (
-        "| date | 1972-01-01 (UTC), when the file of the result"
+        "| date | 1972-01-01 (UTC), when the result file was written"
         in dssfn("card", copy, "--result", result).stdout
     )
 

@@ -64,9 +64,12 @@ def test_a_network_of_given_size_has_no_columns_of_validation(capsys):
 
 def test_rounds_beside_the_layers_are_told_under_the_table(capsys):
     result = sample_result()
-    assert "Beside the layers: 8 rounds for the inputs." in shown(result, capsys)
+    assert "Outside the layers: 8 rounds to agree on the inputs." in shown(
+        result, capsys
+    )
     result["communication"]["after_layers"] = {"rounds": 10, "bytes_total": 0}
-    assert "8 rounds for the inputs, 10 rounds for the scores." in shown(result, capsys)
+    both = "8 rounds to agree on the inputs, 10 rounds to score the model."
+    assert both in " ".join(shown(result, capsys).split())
 
 
 def test_a_small_ridge_fits_into_the_table(capsys, monkeypatch):

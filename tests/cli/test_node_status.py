@@ -57,7 +57,7 @@ def test_a_terminal_shows_nodes_traffic_layers_and_the_log(node_file):
         told = run(node_file(address))
     assert told.exit_code == 0, told.output
     assert "hospital-0 trains layer 9; waiting for hospital-4" in told.stdout
-    for words in ("Nodes", "Traffic", "Layers", "newest first", "slow"):
+    for words in ("Nodes", "Traffic", "Layers", "newest first", "late"):
         assert words in told.stdout
     assert max(map(len, told.stdout.splitlines())) <= 80
     assert "…" not in told.stdout

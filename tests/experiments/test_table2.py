@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from dssfn.experiments import table2
+from dssfn.report.numbers import NONE
 from tests.support.evidence_sample import page_of, row, sample_of, table2_metrics
 from tests.support.trainings import DATA
 
@@ -22,9 +23,9 @@ def test_the_table_shows_the_paper_and_the_difference():
     rows = [_row("vowel", "paper", 20, seed, db) for seed, db in ((0, -50), (1, -52))]
     (line,) = table2.table(rows).rows
     assert line[:3] == ("vowel", "20 nodes", "the paper's settings")
-    assert line[4] == "-51.00 ± 1.41 (-51.67, +0.67)"
-    assert line[5] == "60.00 ± 0.00 (59.2, +0.80)"
-    assert line[6] == "2"
+    assert line[4:7] == ("\N{MINUS SIGN}51.00 ± 1.41", "\N{MINUS SIGN}51.67", "+0.67")
+    assert line[7:10] == ("60.00 ± 0.00", "59.20", "+0.80")
+    assert line[10] == "2"
 
 
 def test_rows_made_later_stand_with_their_set():
@@ -36,7 +37,7 @@ def test_rows_made_later_stand_with_their_set():
         ("vowel", "centralised", "the paper's settings"),
         ("vowel", "20 nodes", "the paper's settings"),
         ("vowel", "20 nodes", "the paper's settings, inputs scaled"),
-        ("vowel", "20 nodes", "the same size, our settings"),
+        ("vowel", "20 nodes", "our settings, same size"),
         ("letter", "20 nodes", "the paper's settings"),
     ]
 
@@ -48,17 +49,17 @@ def test_what_scaled_inputs_would_explain_is_said():
         _row("vowel", "scaled", 20, 0, -51.8),
     ]
     said = " ".join(table2.words(rows))
-    assert "not vowel (20 nodes: +2.67 dB, +0.80 points)" in said
+    assert "The others: vowel (20 nodes: +2.67 dB, +0.80 points)" in said
     said = said.replace("\N{MINUS SIGN}", "-")
-    assert "[-1, 1], none would be; not vowel (20 nodes: -1.33 dB" in said
-    assert "inputs scaled, vowel (20 nodes: -0.13 dB, +0.80 points) would" in said
+    assert "[-1, 1], as close are: none. The others: vowel (20 nodes: -1.33 dB" in said
+    assert "scaled, as close are: vowel (20 nodes: -0.13 dB, +0.80 points)." in said
 
 
 def test_a_stand_in_is_never_compared_with_the_papers_set():
     stand_in = _row("norb_subset3", "paper", 20, 0, -10.0)
     (line,) = table2.table([stand_in]).rows
     assert line[0] == "norb_subset3 (not the paper's norb)"
-    assert "(" not in line[4]
+    assert line[5] == line[6] == NONE
     assert not any("norb" in said for said in table2.words(sample_of("table2")))
     assert page_of([stand_in])[1] == {}
     assert page_of([_row("letter", "paper", 20, 0, -10.0)])[1] != {}
@@ -67,7 +68,7 @@ def test_a_stand_in_is_never_compared_with_the_papers_set():
 
 def test_what_is_far_from_the_paper_is_said_with_its_distance():
     said = " ".join(table2.words(sample_of("table2")))
-    assert "2 of 6 columns" in said
+    assert "2 of 6 results" in said
     assert "mnist (centralised: +3.40 dB, +0.65 points)" in said
     assert "behind on letter (92.25 ± 0.35 against 92.5 %)" in said
     assert "vowel (59.25 ± 0.35 against 59.2 %)" in said

@@ -14,7 +14,7 @@ from dssfn.report.statistics.page import make_statistics_page
 from dssfn.report.training.figures import NAMES, draw_all
 from dssfn.report.training.page import make_page
 from dssfn.results import Result
-from tests.support.browser import DESK, PHONE, check_fit, in_browser, show
+from tests.support.browser import DESK, PHONE, TABLET, check_fit, in_browser, show
 from tests.support.evidence_sample import page_of, sample_rows
 from tests.support.report_sample import found_result, sample_result
 from tests.support.statistics_sample import sample_statistics
@@ -98,13 +98,30 @@ def test_the_bars_of_statistics_are_as_long_as_their_shares(
 
 @in_browser
 @pytest.mark.parametrize("name", ["trained", "letters", "found", "evidence"])
-def test_labels_of_a_figure_can_be_read_on_a_phone(browser, pages, name):
-    show(browser, pages[name], PHONE, "light")
+@pytest.mark.parametrize("width", [PHONE, TABLET])
+def test_labels_of_a_figure_can_be_read_on_small_screens(browser, pages, name, width):
+    show(browser, pages[name], width, "light")
     heights = browser.execute_script(
         "return [...document.querySelectorAll('figure svg text')].map(text =>"
         "  parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a)"
     )
     assert min(h for h in heights if h > 0) >= 8  # pixels
+
+
+@in_browser
+@pytest.mark.parametrize("width", [PHONE, TABLET, DESK])
+def test_a_table_is_moved_within_its_box_and_its_hidden_edge_has_a_shadow(
+    browser, pages, width
+):
+    show(browser, pages["evidence"], width, "light")
+    check_fit(browser, width)
+    hidden = browser.execute_script(
+        "return [...document.querySelectorAll('.scroll')]"
+        "  .filter(box => box.scrollWidth > box.clientWidth + 1)"
+        "  .map(box => getComputedStyle(box).backgroundImage)"
+    )
+    assert bool(hidden) == (width != DESK)
+    assert all(image.count("linear-gradient") == 4 for image in hidden)
 
 
 @in_browser

@@ -40,7 +40,7 @@ def test_the_figure_tells_what_it_shows_and_is_always_the_same():
     drawing = draw_timeline(events)
     assert drawing.png == draw_timeline(events).png
     assert "2 nodes did in 4 seconds" in drawing.label
-    assert "1 letters were lost" in drawing.label
+    assert "1 message was lost" in drawing.label
     for words in ("simulated time (seconds)", "leaves for good", "gives up", "lost"):
         assert words in drawing.svg
     assert "is away" not in drawing.svg

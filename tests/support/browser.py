@@ -17,7 +17,7 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
     "--disable-dev-shm-usage",
 )  # fmt: skip
-PHONE, DESK = 390, 1280
+PHONE, TABLET, DESK = 390, 768, 1280
 
 in_browser = pytest.mark.skipif(
     not (BROWSER and DRIVER), reason="needs Chromium and chromedriver"

@@ -38,6 +38,7 @@ TOL = 1e-10
 LATENCY, BANDWIDTH = 0.02, 100e6  # seconds, bits per second
 REPEATS = 3
 SHOWN = (1, 2, 4, 7, 10)  # degrees whose times are shown
+SHOWN_OF_SCHEME = ("rounds", "estimated (s)", "modelled (min)")  # columns of a table
 MOST_SAVED = 0.9  # of the rounds that any degree can save
 
 
@@ -62,8 +63,7 @@ def _training(name: str, seed: int, quick: bool, data_dir: Path | None) -> Task:
         from dssfn.experiments import trial
 
         data = trial.data_of(name, seed, quick=quick, data_dir=data_dir)
-        settings = trial.settings_of("paper", name, N_NODES)
-        settings |= trial.size_of(quick=quick)._asdict()
+        settings = trial.settings_of("paper", name, N_NODES, quick=quick)
         metrics = trial.train(data, trial.ring(), seed=seed, **settings)
         per_averaging = make_averaging(trial.ring(), "gossip", tol=TOL).n_rounds
         return {
@@ -165,32 +165,32 @@ def table(rows: Sequence[Row]) -> Table:
     lines = []
     for one in found:
         for d in sorted({d for of_scheme in one.schemes.values() for d in of_scheme}):
-            cells = [_cell(one, scheme, d) for scheme in schemes]
+            cells = [cell for scheme in schemes for cell in _cells(one, scheme, d)]
             lines.append((one.data, str(d), *cells))
     return Table(
         "Degree of the 20-node circle",
         (
             "data",
             "degree",
-            *(f"{scheme}: rounds / estimated s / modelled min" for scheme in schemes),
+            *(f"{scheme}: {what}" for scheme in schemes for what in SHOWN_OF_SCHEME),
         ),
         lines,
         note=note_on(
             rows,
-            "Rounds of one averaging to 1e-10; time of the training on one machine, "
-            "estimated: one averaging was timed, and counted as often as the training "
-            "averages; time over links with 20 ms and 100 Mbit/s, by a model.",
+            "Rounds of one averaging to 10⁻¹⁰. Estimated: time of the training on one "
+            "machine, where one averaging was timed, and counted as often as the "
+            "training averages. Modelled: time over links with 20 ms and 100 Mbit/s.",
         ),
     )
 
 
-def _cell(one: OfSet, scheme: str, d: int) -> str:
+def _cells(one: OfSet, scheme: str, d: int) -> tuple[str, str, str]:
     if d not in one.schemes.get(scheme, {}):
-        return ""
+        return "", "", ""
     rounds = one.schemes[scheme][d]["rounds"]
     estimated = one.times(scheme, "estimated")[d]
     modelled = one.times(scheme, "modelled")[d]
-    return f"{rounds} / {estimated:.0f} s / {modelled / 60:.1f} min"
+    return count(rounds), f"{estimated:,.0f}", f"{modelled / 60:.1f}"
 
 
 def words(rows: Sequence[Row]) -> list[str]:
@@ -199,8 +199,8 @@ def words(rows: Sequence[Row]) -> list[str]:
     return [
         "Only averaging depends on the degree. One gossip round leaves the share λ of "
         "the nodes' disagreement, λ being the second largest eigenvalue of the mixing "
-        "matrix, so an averaging to 1e-10 takes log 1e-10 / log λ rounds. While 2d + 1 "
-        "is small against the number of nodes, 1 − λ grows as d (d + 1).",
+        "matrix, so an averaging to 10⁻¹⁰ takes log 10⁻¹⁰ / log λ rounds. While 2d + 1 "
+        "is small compared with the number of nodes, 1 − λ grows as d (d + 1).",
         *(text for one in found[:1] for text in _on_rounds(one)),
         *map(_on_times, found),
         *(text for one in found[:1] for text in _on_exact(one)),
@@ -220,8 +220,8 @@ def _on_rounds(one: OfSet) -> Iterator[str]:
     listed = ", ".join(map(count, rounds.values()))
     yield (
         f"That is {listed} rounds for d = {least} to {most}. By d = {enough}, "
-        f"{100 * saved[enough]:.0f} % of what can be saved is saved: left of it the "
-        "training time follows the rounds, right of it there is little more to save. "
+        f"{100 * saved[enough]:.0f} % of what can be saved is saved: below it the "
+        "training time follows the rounds, above it there is little left to save. "
         "This would explain the jump in the middle range of d that the paper reports; "
         "the rounds themselves jump only at the end, when all nodes become neighbours."
     )
@@ -233,7 +233,7 @@ def _on_times(one: OfSet) -> str:
     return (
         f"{one.data.capitalize()}, on this machine, estimated from one timed "
         f"averaging: {listed}, of which {one.training['seconds']:.0f} s are "
-        "arithmetic that no degree changes."
+        "arithmetic that does not depend on the degree."
     )
 
 
@@ -242,8 +242,8 @@ def _on_exact(one: OfSet) -> Iterator[str]:
     if exact:
         least, most = min(exact), max(metrics["rounds"] for metrics in exact.values())
         yield (
-            f"Exact averaging takes {exact[least]['rounds']} rounds at d = {least} "
-            f"already and {most} at most."
+            f"Exact averaging takes only {exact[least]['rounds']} rounds at d = "
+            f"{least}, and {most} at most."
         )
 
 
@@ -256,20 +256,25 @@ def figures(rows: Sequence[Row]) -> Iterator[Figure]:
             for scheme, by_degree in one.schemes.items()
         }
         drawing = _draw("degree-rounds", rounds, "rounds of one averaging")
-        yield Figure(drawing, "Rounds", "Of one averaging to 1e-10.")
+        yield Figure(
+            drawing,
+            "Rounds",
+            "Rounds of one averaging to 10⁻¹⁰ by degree. Gossip gains most from more "
+            "neighbours; exact averaging needs few rounds on any of these graphs.",
+        )
     for one in found:
         name = one.data.capitalize()
         yield Figure(
             _draw_times(one, "modelled", "minutes", 60),
             f"{name}, over a network, modelled",
-            "By a model of links with 20 ms and 100 Mbit/s. Grey line: arithmetic "
-            "alone.",
+            "Training time by degree, by a model of links with 20 ms and 100 Mbit/s. "
+            "The grey line is arithmetic alone, which no graph can save.",
         )
         yield Figure(
-            _draw_times(one, "estimated", "s", 1),
+            _draw_times(one, "estimated", "seconds", 1),
             f"{name}, on this machine, estimated",
-            "One averaging of all nodes was timed, and counted as often as the "
-            "training averages. Grey line: arithmetic alone.",
+            "Training time by degree: one averaging was timed, and counted as often as "
+            "the training averages. The grey line is arithmetic alone.",
         )
 
 
@@ -282,7 +287,7 @@ def _draw_times(one: OfSet, kind: str, unit: str, length: int) -> Drawing:
     return _draw(
         file_name("degree", kind, one.data),
         times,
-        f"{kind} training time, {unit}",
+        f"{kind} training time ({unit})",
         floor=one.training["seconds"] / length,
     )
 
@@ -309,11 +314,11 @@ def _draw(
             f"d = {last}"
         )
     every = [value for values in curves.values() for value in values.values()]
-    canvas.log_range(axes, "y", min(every), max(every))
+    canvas.log_range(axes, "y", min(*every, floor or min(every)), max(every))
     if floor is not None:
-        axes.axhline(floor, color=canvas.QUIET, linewidth=1)
+        axes.axhline(floor, color=canvas.QUIET, linewidth=1.4)
     axes.xaxis.set_major_locator(canvas.MaxNLocator(integer=True, nbins=10))
-    axes.set_xlabel("degree d")
+    axes.set_xlabel("degree of the graph")
     axes.set_ylabel(what)
     axes.grid(axis="y")
     axes.spines["left"].set_visible(False)

@@ -19,6 +19,7 @@ from dssfn.report.evidence.selection import (
     where,
 )
 from dssfn.report.html import Headline
+from dssfn.report.numbers import NONE
 from dssfn.report.table import Table
 from dssfn.rows import Key, Metrics, Row, Value
 from dssfn.sweeps import Task
@@ -34,9 +35,9 @@ SETTINGS = {  # in the order of the table
     "paper": "the paper's settings",
     "range": "the paper's settings, inputs in [-1, 1]",
     "scaled": "the paper's settings, inputs scaled",
-    "default": "the same size, our settings",
-    "unscaled": "the same size, our settings, inputs not scaled",
-    "wide": "4 layers of 3000, gain 10, not scaled",
+    "default": "our settings, same size",
+    "unscaled": "our settings, same size, inputs not scaled",
+    "wide": "our settings, 4 layers of 3000, inputs not scaled",
 }
 
 
@@ -109,8 +110,8 @@ def _task(
         data = trial.data_of(name, seed, quick=quick, data_dir=data_dir)
         if column.in_range:
             data = trial.in_range(data)
-        settings = trial.settings_of(column.preset, name, column.n_nodes)
-        settings |= trial.size_of(quick=quick)._asdict() | column.changes
+        settings = trial.settings_of(column.preset, name, column.n_nodes, quick=quick)
+        settings |= column.changes
         metrics = trial.train(data, trial.ring(column.n_nodes), seed=seed, **settings)
         return metrics | published(name, column.n_nodes)
 
@@ -140,12 +141,13 @@ def table(rows: Sequence[Row]) -> Table:
     return Table(
         "Table II: train error and test accuracy",
         (
-            "data", "where", "with", "train %", "train error dB (paper,"
-            " difference)", "test % (paper, difference)", "seeds",
+            "data", "where", "settings", "train accuracy (%)", "train error (dB)",
+            "paper (dB)", "difference (dB)", "test accuracy (%)", "paper (%)",
+            "difference (points)", "seeds",
         ),
         [_line(group) for group in columns.values()],
         numeric_from=3,
-        note=note_on(rows, "Mean and standard deviation over the seeds."),
+        note=note_on(rows, "Mean ± standard deviation over the seeds."),
     )  # fmt: skip
 
 
@@ -161,28 +163,34 @@ def _line(group: Sequence[Row]) -> tuple[str, ...]:
         _place(key["n_nodes"]),
         SETTINGS[str(key["settings"])],
         mean_cell(group, "train_accuracy", 100),
-        against_cell(group, "train_error_db", 1, error),
-        against_cell(group, "test_accuracy", 100, accuracy),
+        *against_cells(group, "train_error_db", 1, error),
+        *against_cells(group, "test_accuracy", 100, accuracy),
         str(len(group)),
     )
 
 
 def mean_cell(group: Sequence[Row], metric: str, unit: float) -> str:
     """Return the mean of a metric and, for several rows, its standard deviation."""
-    text = f"{unit * mean(group, metric):.2f}"
+    text = signed(f"{unit * mean(group, metric):.2f}")
     if len(group) == 1:
         return text
     return f"{text} ± {unit * deviation(group, metric):.2f}"
 
 
-def against_cell(
+def signed(text: str) -> str:
+    """Return numbers in words with true minus signs."""
+    return text.replace("-", "−")
+
+
+def against_cells(
     group: Sequence[Row], metric: str, unit: float, paper: float | None
-) -> str:
-    """Return that cell with the paper's number and the difference, if there is one."""
-    text = mean_cell(group, metric, unit)
+) -> tuple[str, str, str]:
+    """Return that cell, the paper's number and the difference, if there is one."""
+    ours = mean_cell(group, metric, unit)
     if paper is None:
-        return text
-    return f"{text} ({paper:g}, {unit * mean(group, metric) - paper:+.2f})"
+        return ours, NONE, NONE
+    difference = f"{unit * mean(group, metric) - paper:+.2f}"
+    return ours, signed(f"{paper:.2f}"), signed(difference)
 
 
 def _place(n_nodes: object) -> str:
@@ -194,7 +202,8 @@ def words(rows: Sequence[Row]) -> list[str]:
     if is_quick(rows):
         return [
             "Small networks and few samples, with the paper's settings and with ours, "
-            "to see that everything runs: the differences to the paper mean nothing."
+            "only to see that everything runs. The differences from the paper mean "
+            "nothing here."
         ]
     return [
         _on_papers_settings(rows),
@@ -207,15 +216,15 @@ def words(rows: Sequence[Row]) -> list[str]:
 def _on_papers_settings(rows: Sequence[Row]) -> str:
     near, far = _near_and_far(rows, "paper")
     text = (
-        "The paper's settings again: 20 layers of width 1000, 100 ADMM iterations a "
-        "layer, its mu for every set; centralised, and with data divided between 20 "
-        "nodes on a circle of degree 4."
+        "The paper's settings: 20 layers of width 1000, 100 ADMM iterations a layer "
+        "and its mu for each data set, both centralised and with the data divided "
+        "between 20 nodes on a circle of degree 4."
     )
     if near or far:
         text += (
-            f" {len(near)} of {len(near) + len(far)} columns are within {NEAR_DB:g} dB "
+            f" {len(near)} of {len(near) + len(far)} results are within {NEAR_DB:g} dB "
             f"and {NEAR_POINTS:g} points of what was published"
-            + (f"; not {', '.join(far)}." if far else ".")
+            + (f". The others: {', '.join(far)}." if far else ".")
         )
     return text
 
@@ -225,8 +234,8 @@ def _on_scaled_inputs(rows: Sequence[Row]) -> Iterator[str]:
         near, far = _near_and_far(rows, settings)
         if near or far:
             yield (
-                f"With inputs {inputs}, {', '.join(near) or 'none'} would be"
-                + (f"; not {', '.join(far)}." if far else ".")
+                f"With inputs {inputs}, as close are: {', '.join(near) or 'none'}"
+                + (f". The others: {', '.join(far)}." if far else ".")
             )
 
 
@@ -234,19 +243,19 @@ def _on_defaults(rows: Sequence[Row]) -> Iterator[str]:
     ahead, behind = _ahead(rows)
     if ahead or behind:
         yield (
-            "Our settings, for a network of that size on 20 nodes, are ahead of the "
-            f"published test accuracy on {', '.join(ahead) or 'none'}"
+            "Our settings, with a network of the same size on 20 nodes, are ahead of "
+            f"the published test accuracy on {', '.join(ahead) or 'none'}"
             + (f", and behind on {', '.join(behind)}" if behind else "")
-            + ". They were compared on validation data, but not without any knowledge "
-            "of test results: docs/performance.md tells how."
+            + ". They were chosen on validation data, but not without any knowledge of "
+            "test results; docs/performance.md says how."
         )
 
 
 def _on_stand_ins(rows: Sequence[Row]) -> Iterator[str]:
     if not all(map(is_of_paper, rows)):
         yield (
-            "Sets that only take the place of one of the paper's are named as such and "
-            "not compared."
+            "Data sets that stand in for one of the paper's are named as such and are "
+            "not compared with it."
         )
 
 
@@ -287,30 +296,33 @@ def headlines(rows: Sequence[Row]) -> list[Headline]:
     if near or far:
         below = f"within {NEAR_DB:g} dB and {NEAR_POINTS:g} points of the paper"
         together = f"{len(near)} of {len(near) + len(far)}"
-        found.append(Headline("Table II, columns", together, below))
+        found.append(Headline("Table II, results met", together, below))
     ahead, behind = _ahead(full)
     if ahead or behind:
-        below = "sets, our settings, test accuracy"
+        below = "data sets: test accuracy with our settings"
         together = f"{len(ahead)} of {len(ahead) + len(behind)}"
         found.append(Headline("Ahead of the paper", together, below))
     return found
 
 
 def figures(rows: Sequence[Row]) -> Iterator[Figure]:
-    """Draw the test accuracy on the nodes, beside what the paper has."""
+    """Draw how far the test accuracy on the nodes is from the published one."""
     several = [row for row in rows if is_of_paper(row) and row.key["n_nodes"] != 1]
     if several:
         yield Figure(
             _draw(grouped(several, ("data",))),
-            "Test accuracy",
-            "On 20 nodes; mean and standard deviation over the seeds.",
+            "Test accuracy against the paper",
+            "Points above (right) or below (left) the published test accuracy on 20 "
+            "nodes. Marks are means over the seeds, lines their standard deviation; "
+            "the dark band is the paper's own deviation, so marks within it meet the "
+            "paper.",
         )
 
 
 def _draw(sets: dict[tuple[Value, ...], list[Row]]) -> Drawing:
     from dssfn.report import canvas
 
-    axes = canvas.new_axes(96 * len(sets) + 110)
+    axes = canvas.new_axes(78 * len(sets) + 150)
     named: set[str] = set()
     spoken = [
         text
@@ -319,8 +331,9 @@ def _draw(sets: dict[tuple[Value, ...], list[Row]]) -> Drawing:
     ]
     axes.set_yticks([-row for row in range(len(sets))], [str(k[0]) for k in sets])
     axes.set_ylim(-len(sets) + 0.5, 0.5)
-    canvas.percent_axis(axes, "x")
-    axes.set_xlabel("test samples predicted right")
+    axes.axvline(0, color=canvas.MUTED, linewidth=1.2, zorder=1)
+    canvas.round_numbers(axes, "x")
+    axes.set_xlabel("points of test accuracy beyond the published")
     axes.spines["left"].set_visible(False)
     canvas.legend_above(axes, columns=1)
     return canvas.finish(axes, "test-accuracy", f"Test accuracy: {'; '.join(spoken)}.")
@@ -345,12 +358,12 @@ def _draw_set(
         "unscaled": canvas.ORANGE._replace(mark="v"),
         "wide": canvas.BLACK,
     }
-    top, *heights = np.linspace(0.34, -0.34, 1 + len(looks))
+    heights = np.linspace(0.34, -0.34, len(looks))
     there, around = group[0].metrics["paper"]["test_accuracy"]
     axes.axhspan(at - 0.43, at + 0.43, color=canvas.QUIET, alpha=0.13, linewidth=0)
-    axes.errorbar(
-        there, top + at, xerr=around, fmt="|", color=canvas.MUTED, markersize=11,
-        markeredgewidth=2.5, label=once("published, ± its deviation"),
+    axes.fill_betweenx(
+        [at - 0.43, at + 0.43], -around, around, color=canvas.QUIET, alpha=0.4,
+        linewidth=0, label=once("published, ± its deviation"),
     )  # fmt: skip
     yield f"{group[0].key['data']} {there:g} % published"
     for (settings, look), height in zip(looks.items(), heights, strict=True):
@@ -358,7 +371,7 @@ def _draw_set(
         if some:
             value = 100 * mean(some, "test_accuracy")
             axes.errorbar(
-                value, height + at, xerr=100 * deviation(some, "test_accuracy"),
+                value - there, height + at, xerr=100 * deviation(some, "test_accuracy"),
                 fmt=look.mark, color=look.colour, markersize=5.5,
                 label=once(SETTINGS[settings]),
             )  # fmt: skip

@@ -86,9 +86,9 @@ def ring(n_nodes: int = N_NODES, degree: int = DEGREE) -> Topology:
     return build_topology("circular", n_nodes, degree=degree)
 
 
-def settings_of(preset: str, name: str, n_nodes: int) -> dict[str, Any]:
-    """Return the settings of a preset; the paper's with its mu for the data set."""
-    settings = resolve(preset, {})
+def settings_of(preset: str, name: str, n_nodes: int, *, quick: bool) -> dict[str, Any]:
+    """Return a preset at the size of a trial; the paper's with its mu for the data."""
+    settings = resolve(preset, {}) | size_of(quick=quick)._asdict()
     mu = paper_mu(STAND_INS.get(name, name), n_nodes)
     if preset == "paper" and mu:
         settings |= {"mu_input": mu[0], "mu_hidden": mu[1]}

@@ -8,12 +8,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from dssfn._typing import Array
-from dssfn.report.canvas import INK, MUTED, SMALL, Drawing, finish, new_axes, style
+from dssfn.report.canvas import (
+    GRID,
+    INK,
+    MUTED,
+    SMALL,
+    Drawing,
+    Rectangle,
+    finish,
+    new_axes,
+    style,
+)
 from dssfn.report.numbers import clean
 
 TILE = 40  # points of a picture's side
 GAP = 0.12  # between pictures, in their sides
-LABEL = 128  # points to the left of them
+LETTER, MARGIN = 5.8, 16.0  # points of a letter of a label, and around it
 LONGEST = 8  # letters of a class
 MOST = 12  # pictures in a row
 
@@ -27,8 +37,8 @@ class Strip:
     label : str
         What they are.
     pictures : array of shape (k, height, width)
-        The pictures, each of which is shown from its lowest to its highest number; one
-        of NaN is left out.
+        The pictures, each of which is shown from its lowest to its highest number; in
+        place of one of NaN it says "none".
     """
 
     label: str
@@ -44,16 +54,24 @@ def draw_strips(strips: Sequence[Strip], columns: Sequence[str]) -> Drawing:
 def _draw(strips: Sequence[Strip], columns: Sequence[str]) -> Drawing:
     n_columns = min(MOST, max(len(strip.pictures) for strip in strips))
     step = 1 + GAP
-    width = LABEL + TILE * step * n_columns
+    lines = (line for strip in strips for line in strip.label.split("\n"))
+    label_width = LETTER * max(map(len, lines)) + MARGIN
+    width = label_width + TILE * step * n_columns
     axes = new_axes(TILE * step * len(strips) + 26, width=width)
     for row, strip in enumerate(strips):
         for column, picture in enumerate(strip.pictures[:MOST]):
+            left, top = column * step, row * step
+            axes.add_patch(_frame(left, top))
             if np.isfinite(picture).all():
-                left, top = column * step, row * step
                 axes.imshow(
                     _in_range(picture),
                     extent=(left, left + 1, top + 1, top),
                     cmap="gray_r", vmin=0, vmax=1, interpolation="nearest",
+                )  # fmt: skip
+            else:
+                axes.text(
+                    left + 0.5, top + 0.5, "none", ha="center", va="center",
+                    size=SMALL, color=MUTED,
                 )  # fmt: skip
         axes.text(
             -0.2, row * step + 0.5, strip.label, ha="right", va="center",
@@ -64,12 +82,17 @@ def _draw(strips: Sequence[Strip], columns: Sequence[str]) -> Drawing:
             column * step + 0.5, -0.15, clean(name, LONGEST), ha="center", va="bottom",
             size=SMALL, color=MUTED, parse_math=False,
         )  # fmt: skip
-    axes.set_xlim(-LABEL / TILE, n_columns * step)
+    axes.set_xlim(-label_width / TILE, n_columns * step)
     axes.set_ylim(len(strips) * step, -0.6)
     axes.set_aspect("equal")
     axes.set_axis_off()
     shown = "; ".join(strip.label.replace("\n", " ") for strip in strips)
     return finish(axes, "audit", f"Pictures, row by row: {shown}.")
+
+
+def _frame(left: float, top: float) -> Rectangle:
+    """Return the outline of a picture, whose own edges may be white."""
+    return Rectangle((left, top), 1, 1, fill=False, edgecolor=GRID, linewidth=1)
 
 
 def _in_range(picture: Array) -> Array:

@@ -29,7 +29,13 @@ try:
     from matplotlib.colors import to_hex, to_rgba
     from matplotlib.figure import Figure
     from matplotlib.patches import Circle, Patch, Rectangle, Wedge
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+    from matplotlib.ticker import (
+        Formatter,
+        FuncFormatter,
+        LogLocator,
+        MaxNLocator,
+        NullFormatter,
+    )
 except ImportError as exc:
     raise InputError(
         "Figures need matplotlib. Install it with: pip install 'dssfn[report]'"
@@ -68,9 +74,10 @@ __all__ = [
     "log_log",
     "log_range",
     "new_axes",
-    "number",
     "percent_axis",
-    "power_or_number",
+    "plain",
+    "round_numbers",
+    "scientific",
     "style",
     "to_hex",
     "to_rgba",
@@ -80,8 +87,8 @@ __all__ = [
 COLOURS = {
     "ink": "#1d2126",
     "muted": "#5d6670",
-    "grid": "#e2e5e9",
-    "quiet": "#aab2bb",
+    "grid": "#d3d9df",
+    "quiet": "#8a939d",
     "surface": "#fefefe",
     "first": "#0069a8",
     "second": "#b54900",
@@ -104,7 +111,7 @@ GREY, BLACK = Look(MUTED, "-.", "^"), Look(INK, ":", "D")
 
 FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
 WIDTH = 340  # points: what a phone shows at its own size
-TEXT, SMALL = 10.5, 9.5  # points
+TEXT, SMALL = 11.0, 10.0  # points
 DOTS_PER_INCH = 220
 
 _STYLE: dict[Any, Any] = {
@@ -134,7 +141,7 @@ _STYLE: dict[Any, Any] = {
     "grid.linewidth": 0.8,
     "lines.linewidth": 2.0,
     "legend.frameon": False,
-    "legend.fontsize": TEXT,
+    "legend.fontsize": SMALL,
 }
 
 
@@ -197,14 +204,18 @@ def bare(axes: Axes) -> None:
 
 
 def log_range(axes: Axes, which: Literal["x", "y"], low: float, high: float) -> None:
-    """Make an axis logarithmic: powers of ten, and steps between if they are few."""
-    few = high / low < 100
+    """Make an axis logarithmic: powers of ten, and steps between if they are few.
+
+    All numbers of an axis are written in one way: as they are, or as powers of ten.
+    """
+    few = high / low < 300
     fine = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if high / low < 6 else (1.0, 2.0, 5.0)
     room = max(high / low, 4.0) ** 0.12
+    shown = plain if low / room**1.3 > 1e-3 and high * room < 1e5 else scientific
     axis = axes.yaxis if which == "y" else axes.xaxis
     axes.set(**{f"{which}scale": "log", f"{which}lim": (low / room**1.3, high * room)})
     axis.set_major_locator(LogLocator(subs=fine if few else (1.0,), numticks=8))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: power_or_number(value)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: shown(value)))
     axis.set_minor_formatter(NullFormatter())
     axes.tick_params(which="minor", length=0)
 
@@ -218,38 +229,62 @@ def log_log(axes: Axes) -> None:
     log_range(axes, "y", float(y.min()), float(y.max()))
 
 
+def round_numbers(axes: Axes, which: Literal["x", "y"]) -> None:
+    """Put few ticks on an axis, at round numbers that are written alike."""
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
+    axis.set_major_formatter(_Alike())
+
+
+class _Alike(Formatter):
+    """Numbers with the same digits after the point, a true minus, and a unit."""
+
+    def __init__(self, unit: str = "") -> None:
+        self.unit, self.places = unit, 0
+
+    def set_locs(self, locs: Any) -> None:
+        """Take as many digits as the tick that needs most of them."""
+        super().set_locs(locs)
+        shown = (f"{value:.6g}" for value in locs)
+        self.places = max((len(one.partition(".")[2]) for one in shown), default=0)
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        """Return the label of a tick."""
+        return f"{x:,.{self.places}f}{self.unit}".replace("-", "−")
+
+
 def percent_axis(axes: Axes, which: Literal["x", "y"]) -> None:
     """Label an axis with round numbers of per cent."""
     axis = axes.xaxis if which == "x" else axes.yaxis
-    axis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{number(value)} %"))
-
-
-def number(value: float) -> str:
-    """Return a number as an axis shows it, with a true minus.
-
-    >>> number(-0.5)
-    '−0.5'
-    """
-    return f"{value:g}".replace("-", "−")
+    round_numbers(axes, which)
+    axis.set_major_formatter(_Alike(" %"))
 
 
 def legend_above(axes: Axes, *, columns: int) -> None:
-    """Put the names of the series above the axes, in line with their left end."""
-    axes.legend(
-        loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, handlelength=2.4,
-        borderpad=0, columnspacing=1.2, labelspacing=0.3,
+    """Put the names of the series above the axes, over the width of the figure."""
+    figure = axes.get_figure()
+    assert isinstance(figure, Figure)
+    figure.legend(
+        *axes.get_legend_handles_labels(), loc="outside upper left", ncols=columns,
+        handlelength=2.4, borderpad=0, columnspacing=1.2, labelspacing=0.3,
     )  # fmt: skip
 
 
-def power_or_number(value: float) -> str:
-    """Return a number as an axis shows it.
+def plain(value: float) -> str:
+    """Return a number as it is, with commas between thousands.
 
-    >>> power_or_number(500.0), power_or_number(2e7)
-    ('500', '2 × 10⁷')
+    >>> plain(0.5), plain(20_000.0)
+    ('0.5', '20,000')
     """
-    if 1e-3 < value < 1e5:
-        return f"{value:,.6g}"
+    return f"{value:,.6g}"
+
+
+def scientific(value: float) -> str:
+    """Return a number as a power of ten, or as a digit times one.
+
+    >>> scientific(1000.0), scientific(2e7)
+    ('10³', '2 × 10⁷')
+    """
     exponent = int(np.floor(np.log10(value) + 1e-9))
     digit = round(value / 10.0**exponent)
     return power(exponent) if digit == 1 else f"{digit} × {power(exponent)}"

@@ -17,7 +17,8 @@ from typing import NamedTuple, Protocol
 
 from dssfn.report.table import Table
 
-WHOLE = 18  # letters: a shorter cell stays on one line
+WHOLE = 20  # letters: a shorter cell stays on one line
+DENSE = 8  # columns: more are set closer together
 LONG = 12  # rows: a longer table may be divided between sheets of paper
 
 _HEAD = """<!doctype html>
@@ -171,30 +172,48 @@ class Card(NamedTuple):
     is_wide: bool = False
     is_long: bool = False
     name: str = ""
+    is_beside: bool = False  # a figure alone in its section: words to its left
 
     def html(self) -> str:
         """Return the part as HTML."""
         kinds = "card" + " wide" * self.is_wide + " long" * self.is_long
+        kinds += " beside" * self.is_beside
         place = f' id="{self.name}"' if self.name else ""
         return f'<{self.tag} class="{kinds}"{place}>\n{self.inner}\n</{self.tag}>'
 
 
 def section(title: str, about: str | Sequence[str], *cards: Card | None) -> str:
-    """Return paragraphs and two columns without holes; nothing if they are empty."""
+    """Return paragraphs and cards in two columns; nothing if there are no cards."""
     shown = [card for card in cards if card]
     if not shown:
         return ""
-    narrow = [place for place, card in enumerate(shown) if not card.is_wide]
-    if len(narrow) % 2:
-        shown[narrow[-1]] = shown[narrow[-1]]._replace(is_wide=True)
-    shown.sort(key=lambda card: card.is_wide)
+    kind, shown = _arranged(shown)
     inner = "\n".join(card.html() for card in shown)
     about = [about] if isinstance(about, str) else about
     words = "\n".join(f'<p class="about">{text(part)}</p>' for part in about)
     return (
         f"<section>\n<h2>{text(title)}</h2>\n{words}\n"
-        f'<div class="grid">\n{inner}\n</div>\n</section>'
+        f'<div class="{kind}">\n{inner}\n</div>\n</section>'
     )
+
+
+def _arranged(cards: Sequence[Card]) -> tuple[str, list[Card]]:
+    """Return how cards are put into two columns, and the cards in their order.
+
+    Figures stand in pairs, side by side. Tables, and what cannot be paired, fill one
+    column after the other, so that no card is stretched. What is wide comes last,
+    unless it is given first.
+    """
+    start = next((k for k, card in enumerate(cards) if not card.is_wide), len(cards))
+    first, others = [*cards[:start]], sorted(cards[start:], key=lambda c: c.is_wide)
+    narrow = [card for card in others if not card.is_wide]
+    n_figures = sum(card.tag == "figure" for card in narrow)
+    if n_figures == len(narrow) and n_figures % 2:
+        last = others.index(narrow[-1])
+        others[last] = others[last]._replace(is_wide=True, is_beside=True)
+    in_pairs = len(narrow) == 1 or (n_figures and (len(narrow) % 2 == 0))
+    in_pairs = in_pairs or n_figures == len(narrow)
+    return "rows" if in_pairs else "columns", first + others
 
 
 def figure(pictures: Pictures, name: str, title: str, note: str) -> Card | None:
@@ -231,6 +250,7 @@ def table_card(table: Table | None, *, is_wide: bool = False) -> Card | None:
         for row in table.rows
     )
     kind = "pairs" if len(table.head) == 2 else "many"
+    kind += " dense" * (len(table.head) > DENSE)
     inner = (
         f'<table class="{kind}">\n<caption>{text(table.caption)}</caption>\n'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"

@@ -22,12 +22,17 @@ def clean(label: object, longest: int = LONGEST) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Return a share of one in per cent.
+    """Return a share of one in per cent; what is not all is never shown as 100.
 
-    >>> percent(0.98)
-    '98.00\u202f%'
+    >>> percent(0.9867), percent(1.0), percent(0.9999), percent(0.0002)
+    ('98.7\u202f%', '100.0\u202f%', '99.99\u202f%', '0.02\u202f%')
     """
-    return NONE if share is None else f"{100 * share:.2f}{_NARROW}%"
+    if share is None:
+        return NONE
+    shown = f"{100 * share:.1f}"
+    if 0 < min(share, 1 - share) < 0.0005:
+        shown = f"{min(max(100 * share, 0.01), 99.99):.2f}"
+    return f"{shown}{_NARROW}%"
 
 
 def count(number: float) -> str:
@@ -84,15 +89,15 @@ def brief(value: float) -> str:
 
 
 def amount(value: float) -> str:
-    """Return a number to about five digits.
+    """Return a number to about four digits.
 
     >>> amount(10413.7), amount(6.0780268), amount(0.0), amount(1.5e9)
-    ('10,414', '6.0780', '0', '1.5 × 10⁹')
+    ('10,414', '6.078', '0', '1.5 × 10⁹')
     """
     if value == 0 or not 1e-3 <= abs(value) < 1e7:
         return small(value)
     whole = math.floor(math.log10(abs(value))) + 1
-    return f"{value:,.{min(max(5 - whole, 0), 5)}f}".replace("-", "−")
+    return f"{value:,.{min(max(4 - whole, 0), 6)}f}".replace("-", "−")
 
 
 def rough(value: float) -> str:

@@ -25,6 +25,7 @@ from dssfn.report.canvas import (
     new_axes,
     style,
 )
+from dssfn.report.numbers import plural
 from dssfn.trace import Event
 
 WIDTH = 640  # points
@@ -37,7 +38,7 @@ LOOKS = {  # colour and height of what a node does, of a row that is 1 high
 }
 BELOW = 0.42  # where lost letters are marked, under the middle of a row
 ENDS = {  # mark, colour and name of how a node ends
-    "finished": ("o", FIRST, "has its model"),
+    "finished": ("o", FIRST, "has the model"),
     "gone": ("x", SECOND, "leaves for good"),
     "gave-up": ("X", SECOND, "gives up"),
 }
@@ -67,7 +68,7 @@ def draw_timeline(events: Iterable[Event]) -> Drawing:
         _explain(axes, {span.state for done in spans.values() for span in done})
     label = (
         f"What {len(spans)} nodes did in {end:.4g} seconds of simulated time; "
-        f"{n_lost} letters were lost."
+        f"{plural(n_lost, 'message was lost', 'messages were lost')}."
     )
     return finish(axes, "timeline", label)
 
@@ -117,7 +118,7 @@ def _mark_lost(axes: Axes, events: list[Event], end: float, size: float) -> int:
     axes.plot(
         [at for at, _ in marks], [node + BELOW for _, node in marks],
         linestyle="none", marker="|", markersize=size, markeredgewidth=0.8,
-        color=INK, label="lost letter, below its sender", zorder=3,
+        color=INK, label="lost message (below its sender)", zorder=3,
     )  # fmt: skip
     return len(lost)
 

@@ -60,17 +60,17 @@ def test_without_a_result_the_card_says_what_it_does_not_know():
     assert "The result of the training was not given" in text
     assert "| developed by | not known |" in text
     assert "It is not known how good the model is" in text
-    assert "when the file of the model was written" in text
+    assert "when the model file was written" in text
 
 
 def test_validation_scores_have_intervals_and_calibration():
     text = card(found_result())
     low, high = share_interval(SCORES["accuracy"], SCORES["n"])
-    assert f"{100 * low:.2f}" in text
-    assert f"{100 * high:.2f}" in text
+    assert f"{100 * low:.1f}\u202f% to" in text
+    assert f"to {100 * high:.1f}\u202f%" in text
     assert "### Calibration: right answers by probability" in text
     assert "test samples that no node was trained on" in text
-    assert "compared with that which one machine" in text
+    assert "compared with the one that a single machine" in text
     assert "| same size as one machine | yes |" in text
 
 
@@ -79,10 +79,10 @@ def test_figures_of_few_rows_are_left_out():
     few = [{"n": 2, "confidence": 0.4321, "accuracy": 0.5}, *SCORES["calibration"]]
     whole["scores"] = {"total": SCORES | {"calibration": few}}
     text = card(whole)
-    assert "43.21" not in text
-    assert "Without 1 group of fewer than 5 samples" in text
+    assert "43.2" not in text
+    assert "1 group of fewer than 5 samples left out" in text
     whole["scores"] = {"total": SCORES | {"n": 3}}
-    assert "82.50" not in card(whole)
+    assert "82.5" not in card(whole)
 
 
 @pytest.mark.parametrize("is_published", [True, False])
@@ -95,7 +95,7 @@ def test_figures_of_one_node_are_told_if_the_plan_publishes_them(is_published):
     whole["scores"] = {"total": SCORES, "nodes": rows}
     whole["settings"]["publish_scores"] = is_published
     text = card(whole)
-    assert ("76.54" in text) == is_published
+    assert ("76.5" in text) == is_published
     assert ("north" in text) == is_published
     assert "tiny" not in text
 
@@ -108,7 +108,7 @@ def test_what_a_node_knows_of_itself_alone_is_left_out():
     whole |= {"here": own, "made_by": {"dssfn": "0.1.0", "machine": "Computer"}}
     text = card(whole)
     assert "5 nodes: north, east, west, a, b" in text
-    for private in ("43.21", "87.65", "Computer", "3.0 kB", "sample"):
+    for private in ("43.2", "87.7", "Computer", "3.0 kB", "sample"):
         assert private not in text.replace("samples", "").replace("Samples", "")
 
 
@@ -151,13 +151,18 @@ def test_of_very_many_columns_some_are_told():
 
 def test_settings_are_told_that_mean_something():
     fixed = card(n_layers=2, width=10, members=1)
-    assert "| scale of the inputs | every column by a deviation of its own |" in fixed
-    assert "| members |" not in fixed
-    assert "| ridge | found by validation |" in card()
-    assert "| scale of the inputs | inputs are as given |" in card(standardize=False)
+    assert (
+        "| scale of the inputs | each column divided by its own standard deviation |"
+        in fixed
+    )
+    assert "| networks in the ensemble |" not in fixed
+    assert "| ridge, regularisation strength | found by validation |" in card()
+    assert "| scale of the inputs | inputs are used as given |" in card(
+        standardize=False
+    )
 
 
-@pytest.mark.parametrize(("secure", "words"), [(True, "masked: all"), (False, "graph")])
+@pytest.mark.parametrize(("secure", "words"), [(True, "masked sums"), (False, "graph")])
 def test_privacy_says_whether_messages_were_masked(secure, words):
     plan = Plan(n_features=2, classes=("no", "yes"))
     chapter = privacy_chapter(plan, secure=secure)
@@ -170,10 +175,10 @@ def test_privacy_says_what_this_plan_sends():
     assert "by fold, each of whole nodes" in card(folds="nodes")
     paper = {"n_layers": 2, "width": 10, "members": 1}
     assert "by fold" not in card(**paper)
-    assert "a solution of its own" in card(**paper, solver="admm")
+    assert "own solution" in card(**paper, solver="admm")
     assert "agreed vectors" in card(**paper, solver="krylov")
     assert "scaling of the inputs" not in card(**paper, standardize=False)
-    assert "| figures of each node are told to all | yes |" in card(publish_scores=True)
+    assert "| each node's scores are shared | yes |" in card(publish_scores=True)
 
 
 @given(st.text(max_size=30))

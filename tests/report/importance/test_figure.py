@@ -38,7 +38,7 @@ def test_every_column_has_a_bar_and_its_name(n_columns):
     assert drawing.png.startswith(PNG)
     for name in names:
         assert f">{name}<" in drawing.svg
-    assert "accuracy lost if the column is shuffled" in drawing.svg
+    assert "accuracy lost when the column is shuffled" in drawing.svg
     assert draw_importance(importance(names)) == drawing
 
 
@@ -85,5 +85,5 @@ def test_the_words_say_what_was_measured_and_what_left_out():
     few = importance(["a"], n_samples=5000, n_columns=784, n_screened=80, baseline={})
     said = " ".join(about(few, ()))
     assert "no labels given" in said
-    assert "On 100 samples, chosen at random of 5,000" in said
-    assert "Of 784 columns the 1 were measured that move predictions of 80" in said
+    assert "On 100 samples, chosen at random from 5,000" in said
+    assert "Of 784 columns, only the 1 that move the predictions of 80" in said

@@ -156,7 +156,7 @@ def test_nodes_of_which_nothing_is_known_are_counted_unless_somebody_waits_for_t
     status = sample_status(20)
     table = nodes_table(status)
     assert len(table.rows) == 3
-    assert table.note.startswith("17 nodes are no neighbours")
+    assert table.note.startswith("17 more nodes are not")
     far = NodeStatus(name="hospital-1", state=State.HERE, waits_for=("hospital-9",))
     nodes = (status.nodes[0], far, *status.nodes[2:])
     waited = nodes_table(msgspec.structs.replace(status, nodes=nodes))
@@ -178,7 +178,7 @@ def test_who_takes_part_is_told_where_that_is_known():
 
 def test_a_certificate_is_warned_of_in_time():
     status = sample_status()
-    for days, words in ((-1, "ended on"), (0, "0 days"), (29, "29 days"), (30, "")):
+    for days, words in ((-1, "expired on"), (0, "0 days"), (29, "29 days"), (30, "")):
         told = warning(msgspec.structs.replace(status, certificate_days=days))
         assert words in told
         assert bool(told) == bool(words)
@@ -199,4 +199,4 @@ def test_ticks_are_few_and_enclose_a_range(low, span):
 def test_curves_begin_with_the_second_layer(n_layers):
     page = make_status_page(sample_status(n_layers=n_layers))
     assert ("polyline" in page) == (n_layers >= 2)
-    assert ("Figures of all nodes" in page) == (n_layers >= 2)
+    assert ("Over the samples of all nodes" in page) == (n_layers >= 2)

@@ -24,7 +24,7 @@ def test_layers_that_did_not_help_say_why_the_network_ends_before_them():
 
 def test_a_depth_that_was_asked_for_is_no_finding():
     said = found.why_no_deeper(of(found_result(beyond=0), found=["width"]))
-    assert said == "as many as were asked for"
+    assert said == "as many as the settings ask for"
 
 
 def test_an_error_that_falls_too_little_ends_the_growth_at_the_last_layer():

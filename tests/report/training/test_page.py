@@ -14,11 +14,13 @@ from typer.testing import CliRunner
 from dssfn.cli.main import app
 from dssfn.cli.report import try_to_report
 from dssfn.config import Plan
-from dssfn.report.canvas import COLOURS
+from dssfn.report.canvas import COLOURS, log_range, new_axes, round_numbers, style
 from dssfn.report.card.data import data_chapter
 from dssfn.report.layout import positions
+from dssfn.report.numbers import small
 from dssfn.report.training import tables
 from dssfn.report.training.figures import NAMES, draw_all
+from dssfn.report.training.headlines import headlines
 from dssfn.report.training.page import make_page
 from dssfn.results import Result, write_result
 from dssfn.topology import KINDS, build_topology
@@ -90,6 +92,89 @@ def test_the_headline_figures_have_units():
         assert figure in shown
 
 
+def headlines_of(result):
+    return {
+        one.name: (one.value, one.words)
+        for one in headlines(msgspec.convert(result, Result))
+    }
+
+
+def test_the_first_screen_says_how_good_against_what_who_has_it_and_what_was_sent():
+    result = sample_result()
+    first = headlines_of(result)
+    assert first["Test accuracy"][0] == "83.3\u202f%"
+    assert (
+        "always guessing the most frequent class: 36.1\u202f%"
+        in (first["Test accuracy"][1])
+    )
+    assert first["Against one machine"][0] == small(3.3e-12)
+    assert first["Between nodes"][0] == small(1.7e-11)
+    assert first["Sent by a node"][0] == "2.1\u202fkB"
+    result["equivalence"] |= {"node_spread": 0.0, "central_difference": 0.0}
+    first = headlines_of(result)
+    assert first["Against one machine"][0] == first["Between nodes"][0] == "Identical"
+    assert "all 5 hold the same model, to the last bit" in first["Between nodes"][1]
+
+
+def test_the_first_screen_of_a_node_compares_the_model_with_its_own():
+    scores = {"n": 40, "accuracy": 0.825}
+    own = {"samples": "test", "model": scores, "local": scores | {"accuracy": 0.7}}
+    first = headlines_of(node_result() | {"here": own})
+    assert first["Accuracy here"][0] == "82.5\u202f%"
+    assert "this node alone: 70.0\u202f%" in first["Accuracy here"][1]
+    assert first["Model file"][0] == "0" * 8
+    assert first["Sent by this node"][0] == "6\u202fkB"
+
+
+def test_all_curves_have_lines_to_read_them_by():
+    for result in (sample_result(), found_result()):
+        drawings = drawn(result)
+        for name in {"cost", "error", "accuracy"} & drawings.keys():
+            assert drawings[name].svg.count(f"stroke: {COLOURS['grid']}") >= 2, name
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "are_powers"),
+    [(2.0, 9e3, False), (0.02, 5.0, False), (1e-6, 1e7, True), (500.0, 2e6, True)],
+)
+def test_all_numbers_of_a_logarithmic_axis_are_written_alike(low, high, are_powers):
+    with style():
+        axes = new_axes(200)
+        log_range(axes, "y", low, high)
+        axes.get_figure().canvas.draw()
+        labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert len(labels) >= 3
+    powers = [bool(re.search("10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]", label)) for label in labels]
+    assert powers == [are_powers] * len(labels)
+
+
+def test_numbers_beside_an_axis_have_the_same_digits():
+    with style():
+        axes = new_axes(200)
+        axes.plot([0, 1], [-6.12, -5.7])
+        round_numbers(axes, "y")
+        axes.get_figure().canvas.draw()
+        labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert {len(label.partition(".")[2]) for label in labels} == {1}
+    assert all(label.startswith("\N{MINUS SIGN}") for label in labels)
+
+
+def test_settings_show_no_dump_of_a_schema_and_no_budget_that_is_not_there():
+    result = sample_result()
+    result["settings"] |= {
+        "schema": {
+            "columns": [{"name": f"c{k}", "kind": "number"} for k in range(4)],
+            "target": {"column": "planted", "classes": ["a", "b", "c"]},
+        },
+        "feature_names": [f"c{k}" for k in range(4)],
+    }
+    groups = tables.settings_tables(msgspec.convert(result, Result))
+    shown = dict(row for group in groups for row in group.rows)
+    assert shown["feature names"] == "c0, c1, c2, c3"
+    assert not any("planted" in value or "{" in value for value in shown.values())
+    assert not {"delta", "colluders"} & shown.keys()
+
+
 def test_an_id_is_used_once(page):
     ids = [attrs["id"] for _, attrs in Outline(page).tags if "id" in attrs]
     assert len(ids) == len(set(ids))
@@ -152,7 +237,7 @@ def test_a_network_that_found_its_size_shows_how():
 def test_what_was_tried_is_listed_and_what_was_taken_is_marked():
     typed = msgspec.convert(found_result(), Result)
     table = tables.tried_table(typed)
-    marked = [row[1:3] for row in table.rows if row[-1] == "taken"]
+    marked = [row[1:3] for row in table.rows if row[-1] == "chosen"]
     assert len(table.rows) == 4
     assert marked == [("columns", "30")]
     assert tables.tried_table(msgspec.convert(sample_result(), Result)) is None
@@ -167,7 +252,10 @@ def test_of_many_steps_the_last_ones_are_listed():
     for row in result["layers"][1:]:
         row |= {"width": 30, "tried": steps}
     table = tables.tried_table(msgspec.convert(result, Result))
-    assert [(row[2], row[4]) for row in table.rows[:2]] == [("30", "taken"), ("31", "")]
+    assert [(row[2], row[4]) for row in table.rows[:2]] == [
+        ("30", "chosen"),
+        ("31", ""),
+    ]
     assert len(table.rows) == 10
     assert table.note
 
@@ -176,7 +264,7 @@ def test_a_centralised_network_of_another_size_is_told():
     result = found_result()
     result["equivalence"] |= {"same_choices": False, "central_difference": None}
     words = Outline(page_of(result)).words
-    assert "another size" in words
+    assert "Another size" in words
     assert "same size as one machine" in words
     assert any("cannot be compared" in one for one in words)
 
@@ -191,9 +279,11 @@ def test_the_result_of_a_node_gives_what_a_node_knows():
     result = node_result()
     assert set(drawn(result)) == {"graph", "averaging", "cost", "accuracy"}
     words = Outline(page_of(result)).words
-    assert {"Learning", "Traffic", "Link by link", "Settings: network"} <= set(words)
+    shown = {"How it learned", "What was sent", "Link by link", "Settings: network"}
+    assert shown <= set(words)
     assert {"east", "west", "1\u202fmin 15\u202fs"} <= set(words)
-    assert not {"Predictions", "Equivalence", "Test accuracy", "test"} & set(words)
+    hidden = {"Confusion matrix", "Between nodes", "Test accuracy", "test accuracy"}
+    assert not hidden & set(words)
 
 
 def test_a_node_that_knows_no_layer_has_a_report_without_curves():
@@ -211,8 +301,8 @@ def test_no_test_samples_no_predictions():
         row["test_accuracy"] = None
     words = Outline(page_of(result)).words
     assert "no test samples" in words
-    assert "Predictions" not in words
-    assert "test samples" not in drawn(result)["accuracy"].inline
+    assert "Confusion matrix" not in words
+    assert ">test<" not in drawn(result)["accuracy"].inline
 
 
 def test_many_classes_are_shown_by_their_largest_confusions():
@@ -250,7 +340,7 @@ def test_one_node_and_an_unchecked_training():
         row["bytes_total"] = 0
     result["communication"] |= {"bytes_total": 0, "rounds": 0, "before_layers": NOTHING}
     words = Outline(page_of(result)).words
-    assert "not checked" in words
+    assert "Not checked" in words
     assert "graph" not in drawn(result)
 
 

@@ -45,15 +45,16 @@ def test_a_node_shows_its_figures_beside_those_that_it_could_have_alone():
     table = own_table(result)
     assert table.caption == "On 40 test samples of this node"
     assert list(table.head) == [
-        "figure", "model of all nodes", "of this node alone", "most frequent class",
+        "score", "model of all nodes", "this node alone",
+        "always the most frequent class",
     ]  # fmt: skip
     shown = {row[0]: row[1:] for row in table.rows}
-    assert shown["accuracy"][:2] == ("82.50\u202f%", "70.00\u202f%")
+    assert shown["accuracy"][:2] == ("82.5\u202f%", "70.0\u202f%")
     assert shown["AUC"][0] == "0.912"
     assert shown["log loss"][0] == "0.412"
     page = make_page(result, {})
-    assert f"<h2>{TITLE} here</h2>" in page
-    assert "No other node is told" in page
+    assert f"<h2>{TITLE} here?</h2>" in page
+    assert "The scores are never shared" in page
     assert "The positive class is “well”" in page
 
 
@@ -67,15 +68,15 @@ def test_what_cannot_be_known_is_said_in_words():
     }
     page = make_page(node_with(here), {})
     assert "No AUC: all samples are of one class." in page
-    assert "There is no model of this node alone: this node has more than" in page
-    assert "of this node alone</th>" not in page
+    assert "samples alone: this node has more than" in page
+    assert "this node alone</th>" not in page
 
 
 def test_a_node_without_samples_to_score_says_so():
     here = {"samples": "validation", "missing": {"model": "all were trained on."}}
     result = node_with(here, scores={"total": SCORES})
     page = make_page(result, {})
-    assert "This node does not know." in page
+    assert "This node has no scores of its own." in page
     assert "all were trained on." in page
     assert own_table(result) is None
 
@@ -90,12 +91,12 @@ def test_a_regression_shows_errors_and_the_mean():
     result["here"] = {"samples": "test", "model": NUMBERS, "baseline": NUMBERS}
     result["settings"] = result["settings"] | {"classes": [], "targets": ["dose"]}
     table = own_table(msgspec.convert(result, Result))
-    assert table.head[-1] == "mean"
+    assert table.head[-1] == "always the mean"
     assert [row[:2] for row in table.rows] == [
         ("samples", "40"),
         ("R²", "\u22120.250"),
-        ("mean absolute error", "12.500"),
-        ("root mean squared error", "15.000"),
+        ("mean absolute error", "12.50"),
+        ("root mean squared error", "15.00"),
     ]
 
 
@@ -106,8 +107,8 @@ def test_every_node_has_a_row_where_they_are_known():
     assert [row[0] for row in table.rows] == ["a", "b<i>"]
     page = make_page(result, {})
     assert "b&lt;i&gt;" in page
-    assert "at an organisation that it was not trained on" in page
-    assert f"<h2>{TITLE} for all</h2>" in page
+    assert "at an organisation that did not take part" in page
+    assert f"<h2>{TITLE} for all nodes?</h2>" in page
     assert nodes_table(host_with([])) is None
 
 
@@ -121,7 +122,7 @@ def test_of_very_many_nodes_the_first_are_shown():
 def test_the_figures_of_all_nodes_are_shown_together():
     rows = dict(total_table(host_with([])).rows)
     assert rows["samples"] == "40"
-    assert rows["balanced accuracy"] == "80.00\u202f%"
+    assert rows["balanced accuracy"] == "80.0\u202f%"
     assert "AUC" not in rows
 
 
@@ -129,5 +130,5 @@ def test_the_figures_of_all_nodes_are_shown_together():
 def test_how_calibrated_a_model_is_can_be_drawn(folds):
     drawing = draw_calibration(host_with([], folds=folds))
     assert drawing.name == "calibration"
-    assert "3.10" in drawing.label
+    assert "3.1" in drawing.label
     assert draw_calibration(msgspec.convert(node_result(), Result)) is None

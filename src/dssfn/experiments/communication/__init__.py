@@ -130,14 +130,14 @@ def _measured(case: EtaCase, scheme: str, seed: int, data_dir: Path | None) -> M
 def table(rows: Sequence[Row]) -> Table:
     """Return what gradient descent sends to reach the cost of dSSFN, as a table."""
     head = (
-        "data, network", "dSSFN by", "descent, step", "its iterations I",
-        "numbers: dSSFN", "descent", "rounds: dSSFN", "descent", "eta measured",
-        "n I / (Q K)",
+        "data, network", "dSSFN by", "descent, step", "iterations of descent, I",
+        "numbers: dSSFN", "numbers: descent", "rounds: dSSFN", "rounds: descent",
+        "eta, measured", "eta, n I / (Q K)",
     )  # fmt: skip
     note = (
-        "Numbers that a node sends, in millions. Gradients are averaged by the "
-        "same consensus as dSSFN's messages. A > means that descent was stopped "
-        "before it had reached the cost of dSSFN."
+        "Numbers that a node sends are in millions. Gradients are averaged by the same "
+        "scheme as dSSFN's messages. A > means that descent was stopped before it "
+        "reached the cost of dSSFN."
     )
     lines = list(map(_line, rows))
     return Table("The ratio eta, measured", head, lines, 3, note_on(rows, note))
@@ -165,10 +165,11 @@ def words(rows: Sequence[Row]) -> list[str]:
     largest = _largest(rows)
     return [
         "The paper argues that gradient descent sends n I / (Q K) times as much as "
-        "dSSFN. Here it is run: a network of the same size, gradients averaged by the "
-        "same consensus, until its cost is as low as that of dSSFN. It is given "
-        "agreed scaling, good first weights, and the step size that is best after a "
-        "few iterations on a part of the samples; this search is not charged.",
+        "dSSFN; this ratio is called eta. Here gradient descent is really run: it "
+        "trains a network of the same size, with gradients averaged by the same "
+        "scheme, until its cost is as low as that of dSSFN. It is given agreed "
+        "scaling, good initial weights, and the step size that is best after a few "
+        "iterations on a part of the samples; this search is not charged.",
         *([_on_largest(largest)] if largest else []),
         *_on_nodes(rows),
     ]
@@ -191,7 +192,7 @@ def _on_largest(row: Row) -> str:
         f"{digits(found['eta_formula'])}."
     )
     if found["reached"] and found["descent_iterations"] < 1000:
-        text += " I in the order of thousands, as the paper has it, was not needed."
+        text += " The paper assumes I in the order of thousands; that was not needed."
     return text
 
 
@@ -201,8 +202,8 @@ def _on_nodes(rows: Sequence[Row]) -> Iterator[str]:
     if apart:
         yield (
             "Descent was computed centrally. Where the network is small enough, its "
-            "first iterations were made over the nodes too: the weights differ by "
-            f"{small(max(apart))} at most."
+            "first iterations were also run over the nodes: the weights differ by at "
+            f"most {small(max(apart))}."
         )
 
 
@@ -211,7 +212,7 @@ def headlines(rows: Sequence[Row]) -> list[Headline]:
     row = _largest(rows)
     if row is None:
         return []
-    below = f"numbers sent by gradient descent over dSSFN's, {row.key['data']}"
+    below = f"times as many numbers sent by gradient descent, {row.key['data']}"
     more = "" if row.metrics["reached"] else "> "
     return [Headline("Eta", f"{more}{digits(row.metrics['eta_measured'])}", below)]
 
@@ -243,8 +244,8 @@ def _figure(key: tuple[Value, ...], group: Sequence[Row]) -> Figure:
             color=canvas.SECOND, label=f"{descent}, averages by {consensus}",
         )  # fmt: skip
     canvas.log_log(axes)
-    axes.set_xlabel("numbers in messages, per node")
-    axes.set_ylabel("cost")
+    axes.set_xlabel("numbers sent by a node (log scale)")
+    axes.set_ylabel("cost (log scale)")
     axes.grid(axis="y")
     canvas.legend_above(axes, columns=1)
     ratios = ", ".join(
@@ -255,7 +256,8 @@ def _figure(key: tuple[Value, ...], group: Sequence[Row]) -> Figure:
     return Figure(
         canvas.finish(axes, file_name(NAME, *key), label),
         f"{str(data).capitalize()}, {n_layers} layers of {width}, {descent}",
-        "Cost against what a node has sent; both axes logarithmic.",
+        "Cost against the numbers that a node has sent. Lower and further left is "
+        "better: at the same height, the distance between two curves is the ratio eta.",
     )
 
 

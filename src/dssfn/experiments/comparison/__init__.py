@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 NAME = "comparison"
 SPLITS = ("iid", "by-class", "dirichlet:0.1")
+DIVIDED = {"iid": "at random", "by-class": "by class", "dirichlet:0.1": "unevenly"}
 METHODS = {
     "dssfn": "dSSFN",
     "fedavg": "federated averaging",
@@ -175,23 +176,25 @@ def reached(row: Row) -> tuple[float, int]:
 def table(rows: Sequence[Row]) -> Table:
     """Return test accuracy and bytes of every method by split, at its best settings."""
     head = (
-        "data", "method", "split", "setting", "test %", "MB over all links",
-        "same class as one machine",
+        "data", "method", "divided", "setting", "test accuracy (%)",
+        "sent over all links (MB)", "same class as one machine",
     )  # fmt: skip
     note = (
-        "dSSFN with its last layer; of federated averaging and decentralised SGD the "
-        "best setting and the best moment, by test accuracy; rising: it was best when "
-        "it was stopped. Eight bytes a number for all of them."
+        "dSSFN with its last layer; federated averaging and decentralised SGD with the "
+        "best setting at the best moment, by test accuracy. Rising: it was still "
+        "improving when it was stopped. Every number counts as eight bytes."
     )
     groups = grouped(rows, ("data", "method", "split")).values()
     lines = [line for group in groups for line in _lines(group)]
-    return Table("Against averaging of weights", head, lines, 4, note_on(rows, note))
+    caption = "Test accuracy and bytes sent, by method"
+    return Table(caption, head, lines, 4, note_on(rows, note))
 
 
 def _lines(group: Sequence[Row]) -> Iterator[tuple[str, ...]]:
     """Yield one line for every size of dSSFN, and one for the best of other methods."""
     key = group[0].key
-    names = str(key["data"]), METHODS[str(key["method"])], str(key["split"])
+    split = str(key["split"])
+    names = str(key["data"]), METHODS[str(key["method"])], DIVIDED.get(split, split)
     best = best_of(group)
     if best is None:
         yield (*names, "all diverged", "", "", "")
@@ -206,25 +209,26 @@ def _lines(group: Sequence[Row]) -> Iterator[tuple[str, ...]]:
             str(row.key["setting"]),
             f"{100 * accuracy:.2f}" + (" (rising)" if rising else ""),
             digits(sent / 1e6),
-            "" if agreed is None else f"{agreed:.3f}",
+            "" if agreed is None else percent(agreed),
         )
 
 
 def words(rows: Sequence[Row]) -> list[str]:
     """Return what the split costs each method."""
     said = [
-        "Test accuracy against all bytes that were sent, for samples divided at "
-        "random, with few classes a node, and unevenly (Dirichlet, 0.1). Federated "
-        "averaging and decentralised SGD train scikit-learn's perceptrons on the same "
-        "shards over the same graph, with several step sizes; the best is shown."
+        "Test accuracy against all bytes sent, with the samples divided at random, by "
+        "class so that a node has few of them, and unevenly (Dirichlet, 0.1). "
+        "Federated averaging and decentralised SGD train perceptrons of scikit-learn's "
+        "usual size on the same samples over the same graph, with several step sizes; "
+        "the best is shown."
     ]
     for (data,), group in grouped(rows, ("data",)).items():
         losses = _losses(group)
         if losses:
             listed = ", ".join(f"{name} {loss:.2f}" for name, loss in losses.items())
             said.append(
-                f"{str(data).capitalize()}, points of test accuracy that dividing by "
-                f"class costs against dividing at random: {listed}.{_on_dssfn(group)}"
+                f"{str(data).capitalize()}: points of test accuracy lost by dividing "
+                f"by class instead of at random: {listed}.{_on_dssfn(group)}"
             )
     return said
 
@@ -244,7 +248,7 @@ def _on_dssfn(rows: Sequence[Row]) -> str:
         if same
         else " The curves of dSSFN differ between the splits."
     ) + (
-        " Its class is that of one machine with all data for "
+        " It predicts the same class as one machine with all data for "
         f"{'' if agreed == 1 else 'at least '}{100 * agreed:.6g} % of the test samples."
     )
 
@@ -268,11 +272,11 @@ def headlines(rows: Sequence[Row]) -> list[Headline]:
         losses = _losses(group)
         if {METHODS["dssfn"], METHODS["fedavg"]} <= losses.keys():
             below = (
-                f"points lost by dividing by class, {data}; federated averaging: "
-                f"{losses[METHODS['fedavg']]:.2f}"
+                f"points of test accuracy lost by dSSFN on {data}; federated averaging "
+                f"loses {losses[METHODS['fedavg']]:.1f}"
             )
             return [
-                Headline("Split by class", f"{losses[METHODS['dssfn']]:.2f}", below)
+                Headline("Divided by class", f"{losses[METHODS['dssfn']]:.1f}", below)
             ]
     return []
 
@@ -312,15 +316,18 @@ def _figure(group: Sequence[Row], sent: tuple[float, float], lowest: float) -> F
     canvas.log_range(axes, "x", *sent)
     axes.set_ylim(lowest, 101)
     canvas.percent_axis(axes, "y")
-    axes.set_xlabel("MB over all links")
+    axes.set_xlabel("sent over all links (MB, log scale)")
+    axes.set_ylabel("test accuracy")
     axes.grid(axis="y")
     axes.spines["left"].set_visible(False)
     canvas.legend_above(axes, columns=2)
     label = f"{data}, {split}, best: {'; '.join(spoken)}."
     return Figure(
         canvas.finish(axes, file_name(NAME, data, split), label),
-        f"{data.capitalize()}, {split}",
-        "dSSFN layer by layer; the others' best setting.",
+        f"{data.capitalize()}, samples divided {DIVIDED.get(split, split)}",
+        "Higher and further left is better. dSSFN rises layer by layer and is the same "
+        "for every way to divide the samples; the others are shown with their best "
+        "setting.",
     )
 
 
@@ -339,7 +346,7 @@ def _shown(group: Sequence[Row]) -> Iterator[tuple[str, Row, Look]]:
 
 EXPERIMENT = Experiment(
     name=NAME,
-    title="Against averaging of weights",
+    title="Against federated averaging and decentralised SGD",
     tasks=tasks,
     table=table,
     words=words,

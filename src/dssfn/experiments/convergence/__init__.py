@@ -20,7 +20,7 @@ from dssfn.sweeps import Task
 
 NAME = "convergence"
 SETS, QUICK_SETS = ("satimage", "letter", "mnist"), ("satimage",)
-SOLVERS = {"admm": "ADMM, every iteration", "krylov": "krylov, every layer"}
+SOLVERS = {"admm": "ADMM, each iteration", "krylov": "krylov, each layer"}
 
 
 def tasks(
@@ -55,8 +55,8 @@ def table(rows: Sequence[Row]) -> Table:
         (
             str(row.key["data"]),
             str(row.key["solver"]),
-            str(row.metrics["averagings"][-1]),
-            f"{row.metrics['cost'][-1]:.5g}",
+            count(row.metrics["averagings"][-1]),
+            amount(row.metrics["cost"][-1]),
         )
         for row in rows
     ]
@@ -67,10 +67,10 @@ def table(rows: Sequence[Row]) -> Table:
 def words(rows: Sequence[Row]) -> list[str]:
     """Return what the stairs are, and what krylov needs for the same."""
     text = (
-        "ADMM goes down in stairs, one for every layer; it starts each of them from "
-        "nothing, which shows as a spike where a layer gains little. Over all layers "
-        "the cost falls about as a power of the number of averagings. krylov solves "
-        "every layer exactly with few averagings; its marks are the ends of layers."
+        "ADMM goes down in steps, one for each layer. It starts each layer from zero, "
+        "which shows as a spike where a layer gains little. Over all layers the cost "
+        "falls roughly as a power of the number of averagings. krylov solves each "
+        "layer exactly with few averagings; its marks are the ends of layers."
     )
     for data, (admm, krylov) in averagings_of_both(rows).items():
         text += (
@@ -99,7 +99,7 @@ def headlines(rows: Sequence[Row]) -> list[Headline]:
         Headline(
             "Averagings",
             f"{admm / krylov:.0f} times",
-            f"fewer averagings by krylov than by ADMM, {data}",
+            f"fewer averagings with krylov than with ADMM on {data}",
         )
         for data, (admm, krylov) in averagings_of_both(rows).items()
     ][:1]
@@ -136,15 +136,17 @@ def _figure(data: str, group: Sequence[Row]) -> Figure:
                 label=f"power law, exponent {exponent:.2f}".replace("-", "−"),
             )  # fmt: skip
     canvas.log_log(axes)
-    axes.set_xlabel("averagings, over all layers")
-    axes.set_ylabel("cost")
+    axes.set_xlabel("averagings over all layers (log scale)")
+    axes.set_ylabel("cost (log scale)")
     axes.grid(axis="y")
     canvas.legend_above(axes, columns=1)
     label = f"{data}: {'; '.join(spoken)}."
     return Figure(
         canvas.finish(axes, file_name(NAME, data), label),
-        data.capitalize(),
-        "Both axes logarithmic; 20 nodes, degree 4.",
+        f"{data.capitalize()}: cost against averagings",
+        "Cost over all training samples as averagings go by, 20 nodes, degree 4. Lower "
+        "and further left is better; the dotted line is a power law through the ADMM "
+        "curve.",
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from dssfn._typing import Array
 from dssfn.ball import project_ball
-from dssfn.experiments.trial import data_of, ring, settings_of, size_of
+from dssfn.experiments.trial import data_of, ring, settings_of
 from dssfn.features import Features
 from dssfn.problem import LayerShare
 from dssfn.programs import Message
@@ -32,10 +32,10 @@ def curve_of(
     """Return the curve of a training with the paper's settings, by ADMM or krylov."""
     data = data_of(name, seed, quick=quick, data_dir=data_dir)
     graph = ring()
-    settings = settings_of("paper", name, graph.n_nodes)
+    settings = settings_of("paper", name, graph.n_nodes, quick=quick)
     if solver == "krylov":
         settings |= {"solver": "krylov", "consensus": "tree"}
-    plan = make_plan(data, **size_of(quick=quick)._asdict(), seed=seed, **settings)
+    plan = make_plan(data, seed=seed, **settings)
     run = divided(data, plan, graph, "iid")
     curve = admm_curve if solver == "admm" else layer_curve
     return curve(run)

@@ -18,7 +18,10 @@ LOOKS = {
     "push-sum": canvas.BLUE,
     "relaxed": canvas.ORANGE,
 }
-UNITS = {"times": (1.0, "simulated time in seconds"), "bytes": (1e6, "megabytes sent")}
+UNITS = {
+    "times": (1.0, "simulated time (s, log scale)"),
+    "bytes": (1e6, "sent over all links (MB, log scale)"),
+}
 
 
 def draw_curves(
@@ -50,10 +53,20 @@ def draw_curves(
         spoken.append(f"{CONTENDERS[contender]} ends at {small(float(y[-1]))}")
     canvas.log_log(axes)
     axes.set_xlabel(label)
-    axes.set_ylabel("relative cost gap, worst node")
+    axes.set_ylabel("relative cost gap (log scale)")
     axes.grid(axis="y")
+    _mark_exact(axes)
     canvas.legend_above(axes, columns=2)
     return canvas.finish(axes, name, f"{what}: {'; '.join(spoken)}.")
+
+
+def _mark_exact(axes: canvas.Axes) -> None:
+    """Name the floor, below which there is nothing but rounding."""
+    axes.axhline(FLOOR, color=canvas.QUIET, linewidth=1, zorder=0)
+    axes.annotate(
+        "exact", (0, FLOOR), (4, 3), xycoords=axes.get_yaxis_transform(),
+        textcoords="offset points", color=canvas.MUTED, size=canvas.SMALL,
+    )  # fmt: skip
 
 
 def draw_times(name: str, what: str, rows: Sequence[Row]) -> canvas.Drawing:
@@ -79,8 +92,8 @@ def draw_times(name: str, what: str, rows: Sequence[Row]) -> canvas.Drawing:
         seconds += y
     canvas.log_range(axes, "y", min(seconds), max(seconds))
     canvas.percent_axis(axes, "x")
-    axes.set_xlabel("letters lost")
-    axes.set_ylabel("simulated time in seconds")
+    axes.set_xlabel("messages lost")
+    axes.set_ylabel("simulated time (s, log scale)")
     axes.grid(axis="y")
     canvas.legend_above(axes, columns=2)
     return canvas.finish(axes, name, f"{what}, time to the end: {'; '.join(spoken)}.")

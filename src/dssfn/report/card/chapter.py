@@ -88,7 +88,7 @@ def to_html(lead: str, chapters: Sequence[Chapter], version: str) -> str:
 
 
 def _section(chapter: Chapter) -> str:
-    cards = [table_card(table, is_wide=True) for table in chapter.tables]
+    cards = [table_card(one, is_wide=len(one.head) > 2) for one in chapter.tables]
     if chapter.question:
         words = f"<p><strong>{TO_FILL_IN}:</strong> {text(chapter.question)}</p>"
         cards.insert(0, Card("div", words, is_wide=True))

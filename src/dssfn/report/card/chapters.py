@@ -70,7 +70,7 @@ def chapters_of(facts: ModelFacts, result: Result | None) -> list[Chapter]:
         Chapter("Intended use", question="Who should use the model, and for what?"),
         Chapter(
             "Not intended for",
-            question="Which uses are out of scope, though they may seem near?",
+            question="Which uses are out of scope, even if they seem close?",
         ),
         data_chapter(facts.plan, result),
         _procedure(facts, result),
@@ -94,10 +94,10 @@ def _details(facts: ModelFacts, result: Result | None) -> Chapter:
     day = facts.written.strftime("%Y-%m-%d")
     rows = [
         ("developed by", _developers(result)),
-        ("date", f"{day} (UTC), when the file of the {whose} was written"),
+        ("date", f"{day} (UTC), when the {whose} file was written"),
         ("kind", "regression" if facts.plan.is_regression else "classification"),
         ("network", facts.size),
-        ("learned numbers", count(facts.learned)),
+        ("learned parameters", count(facts.learned)),
         ("model file", size(facts.n_bytes)),
         ("sha256 of the model file", facts.sha256),
         ("licence", "to be filled in"),
@@ -119,7 +119,7 @@ def _developers(result: Result | None) -> str:
     names = result.graph.names if result.graph else ()
     nodes = plural(result.settings.n_nodes, "node")
     if not names:
-        return f"{nodes} without names"
+        return f"{nodes}, not named"
     shown = ", ".join(clean(name) for name in names[:MOST_NAMES])
     more = len(names) - MOST_NAMES
     return f"{nodes}: {shown}" + (f" and {more} more" if more > 0 else "")
@@ -127,7 +127,7 @@ def _developers(result: Result | None) -> str:
 
 def _procedure(facts: ModelFacts, result: Result | None) -> Chapter:
     words = [
-        "Layers are learned one after the other, each as a convex problem that all "
+        "Layers are learned one after the other. Each is a convex problem that all "
         "nodes solve together; there is no back-propagation."
     ]
     tables = [_settings(facts, result)]
@@ -138,11 +138,11 @@ def _procedure(facts: ModelFacts, result: Result | None) -> Chapter:
         words.append(_compared(result))
     if facts.plan.is_exact:
         words.append(
-            "All sums are of integers and exact, so that the model does not depend, to "
-            "the last bit, on how samples were divided among the nodes."
+            "All sums are exact integers. The model is therefore the same, to the last "
+            "bit, however the samples are divided among the nodes."
         )
     if equal is not None:
-        caption = "Equivalence with one machine that holds all the data"
+        caption = "Difference from one machine that holds all the data"
         tables.append(replace(equal, caption=caption))
     return Chapter("Training procedure", words, tables)
 
@@ -152,8 +152,8 @@ def _compared(result: Result) -> str:
     if equal is None or not equal.is_checked:
         return "The training was not compared with one machine that holds all the data."
     return (
-        "The model was compared with that which one machine holding all the data finds "
-        "with the same settings."
+        "The model was compared with the one that a single machine holding all the "
+        "data finds with the same settings."
     )
 
 
@@ -163,13 +163,13 @@ def _settings(facts: ModelFacts, result: Result | None) -> Table:
         ("hidden layers", setting(plan.n_layers)),
         *(_of_members(plan, result) if plan.finds_size else []),
         ("scale of the inputs", found.scale_in_words(plan)),
-        ("weights of classes", setting(plan.class_weight)),
+        ("class weights", setting(plan.class_weight)),
         ("arithmetic", "exact integers" if plan.is_exact else "floating point"),
-        ("solver of a layer", plan.solver),
-        ("averages by", plan.consensus),
-        ("seed", str(plan.seed)),
+        ("layers solved by", plan.solver),
+        ("averages found by", plan.consensus),
+        ("random seed", str(plan.seed)),
     ]
-    return Table("Settings of the training", ("setting", "value"), rows)
+    return Table("Training settings", ("setting", "value"), rows)
 
 
 def _of_members(plan: Plan, result: Result | None) -> list[tuple[str, str]]:
@@ -178,22 +178,22 @@ def _of_members(plan: Plan, result: Result | None) -> list[tuple[str, str]]:
     if kept is not None and kept.ridge is not None:
         ridge += f": {small(kept.ridge)} in the last layer"
     return [
-        ("members", setting(plan.members)),
-        ("what a member leaves out", plan.folds),
-        ("ridge", ridge),
+        ("networks in the ensemble", setting(plan.members)),
+        ("what each network leaves out", plan.folds),
+        ("ridge, regularisation strength", ridge),
     ]
 
 
 def _caveats(plan: Plan, result: Result | None) -> Chapter:
     words = [
-        "Predictions are for rows that are like those of the nodes: columns measured "
-        "in the same way, on similar people or things. An organisation that did not "
-        "take part should evaluate the model on rows of its own before it is used."
+        "The model is meant for rows like those of the nodes: columns measured in the "
+        "same way, on similar people or things. An organisation that did not take part "
+        "should evaluate the model on its own rows before using it."
     ]
     if not plan.is_regression:
         words.append(
-            "Probabilities follow the nodes' samples taken together, and may be off "
-            "where classes are rarer or more frequent than there."
+            "Probabilities reflect the samples of all nodes together. They may be off "
+            "where classes are rarer or more frequent."
         )
     warning = "" if result is None else found.warning(result)
     if warning:
@@ -206,7 +206,7 @@ def _start(plan: Plan) -> Chapter:
     labelled = f"labelled.csv{target}"
     rows = [
         ("predict", "dssfn predict model.safetensors new.csv"),
-        ("compare with labels", f"dssfn evaluate model.safetensors {labelled}"),
+        ("evaluate on labelled rows", f"dssfn evaluate model.safetensors {labelled}"),
         (
             "see which columns matter",
             f"dssfn predict model.safetensors {labelled} --explain",
@@ -225,15 +225,16 @@ def _missing(facts: ModelFacts, result: Result | None) -> Chapter:
         return Chapter(
             title,
             [
-                "The result of the training was not given (`--result result.json`). So "
-                "it is not known who took part, on how many rows, with which software "
-                "and outcome, or whether the model was compared with one machine."
+                "The result of the training was not given (`--result result.json`), so "
+                "this card cannot say who took part, with how many rows, which "
+                "software and what outcome, or whether the model was compared with one "
+                "machine."
             ],
         )
     gaps: Sequence[tuple[bool, str]] = (
         (result.n_train is None, "How many rows the nodes have in all."),
         (not result.graph or not result.graph.names, "The names of the nodes."),
-        (facts.plan.schema is None, "What columns mean: the plan has no schema."),
+        (facts.plan.schema is None, "What the columns mean: the plan has no schema."),
         (result.scores is None, "How good the model is on validation samples."),
         (
             result.equivalence is None or not result.equivalence.is_checked,

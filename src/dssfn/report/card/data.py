@@ -29,10 +29,10 @@ def _words(result: Result | None) -> list[str]:
         return []
     if result.n_train is not None:
         return [f"The nodes trained on {plural(result.n_train, 'row')} in all."]
-    said = "The result does not say how many rows the nodes have in all."
+    said = "The total number of rows is not recorded in the result."
     if result.scores is not None:
         rows = plural(round(result.scores.total.n), "row")
-        said += f" The model was validated on {rows} of theirs."
+        said += f" The model was validated on {rows} of the nodes."
     return [said]
 
 
@@ -77,7 +77,7 @@ def _columns_table(schema: Schema) -> Table:
     if ignored:
         notes.append(f"Not used: {setting(ignored)}.")
     head = ("column", "kind", "levels or unit", "may be missing", "note")
-    caption = f"The {plural(len(schema.used), 'column')} that are used"
+    caption = f"{plural(len(schema.used), 'column')} used as features"
     return Table(caption, head, rows, numeric_from=len(head), note=" ".join(notes))
 
 
@@ -93,8 +93,8 @@ def _features_table(plan: Plan) -> Table:
     names = plan.feature_names
     rows = [("features", count(plan.n_features))]
     if names is not None:
-        rows.append(("their names", setting(names)))
+        rows.append(("feature names", setting(names)))
     if plan.image_shape is not None:
         rows.append(("pictures of", " × ".join(map(str, plan.image_shape))))
-    note = "The model has no schema, so that kinds and units of columns are not known."
-    return Table("What is given", ("what", "value"), rows, note=note)
+    note = "The model has no schema, so the kinds and units of columns are not known."
+    return Table("Inputs", ("what", "value"), rows, note=note)

@@ -15,7 +15,7 @@ from dssfn.results import Result
 from dssfn.scores import Scores
 
 FEWEST = 5  # rows: figures of fewer are about single rows
-UNKNOWN = "It is not known how good the model is: no validation scores were kept."
+UNKNOWN = "It is not known how good the model is: there are no validation scores."
 
 
 def evaluation_chapter(result: Result | None) -> Chapter:
@@ -39,13 +39,14 @@ def evaluation_chapter(result: Result | None) -> Chapter:
 def _validated(result: Result) -> str:
     if result.settings.folds == "nodes":
         return (
-            "Every node's samples are predicted by a member that was trained without "
-            "this node: so good is the model at an organisation that it was not "
-            "trained on."
+            "Every node's samples are predicted by networks that were trained without "
+            "that node. This is how well the model does at an organisation that did "
+            "not take part in the training."
         )
     return (
-        "On validation samples of all nodes, each predicted by a member that was not "
-        "trained on it. They also chose the size of the network."
+        "On validation samples of all nodes, each predicted by networks of the "
+        "ensemble that were not trained on it. The same samples also decided the size "
+        "of the network."
     )
 
 
@@ -74,7 +75,7 @@ def _total(result: Result) -> Table | None:
         return table
     known = _interval(total.accuracy, total.n)
     rows = [(*row, known if row[0] == "accuracy" else NONE) for row in table.rows]
-    note = "The interval is Wilson's, as if samples were independent of each other."
+    note = "Wilson's interval, which assumes that samples are independent."
     return replace(
         table,
         head=(*table.head, "95 % interval"),
@@ -90,7 +91,7 @@ def _calibration(total: Scores) -> Table | None:
     left = len(total.calibration) - len(bins)
     table = calibration_table(msgspec.structs.replace(total, calibration=bins))
     note = (
-        f" Without {plural(left, 'group')} of fewer than {FEWEST} samples."
+        f" {plural(left, 'group')} of fewer than {FEWEST} samples left out."
         if left
         else ""
     )

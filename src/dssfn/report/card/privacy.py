@@ -8,25 +8,24 @@ from dssfn.report.numbers import setting
 from dssfn.report.table import Table
 
 _MASKED = (
-    "Samples and labels do not leave a node. It sends sums over its rows, which are "
-    "masked: all nodes receive the totals, and nobody sees the sums of a single node "
-    "unless all of its mask partners work together. No noise is added: totals over few "
-    "rows tell much of them, and the model itself tells something of the data that it "
-    "was trained on."
+    "Samples and labels do not leave a node. It sends masked sums over its rows: all "
+    "nodes receive the totals, and nobody sees the sums of a single node unless all of "
+    "its mask partners collude. No noise is added: totals over few rows reveal much "
+    "about them, and the model itself reveals something about its training data."
 )
 _PLAIN = (
     "Samples and labels do not leave a node. It sends sums over its rows to its "
     "neighbours on the graph, and all nodes receive the totals. No noise is added: "
-    "sums over few rows tell much of them, and the model itself tells something of the "
-    "data that it was trained on."
+    "sums over few rows reveal much about them, and the model itself reveals something "
+    "about its training data."
 )
 _NOISY = (
     "Samples and labels do not leave a node. It sends sums over its rows, to which it "
     "adds noise and masks: all nodes receive noisy totals, and nobody sees the sums of "
-    "a single node unless all of its mask partners work together. With or without any "
-    "one row, the probability of any model changes by a factor of at most "
-    "exp(epsilon), but for cases of a probability of delta; also for members who know "
-    "their own noise, as many as may collude."
+    "a single node unless all of its mask partners collude. With or without any one "
+    "row, the probability of any model changes by a factor of at most exp(epsilon), "
+    "except with a probability of delta. This also holds against members who know "
+    "their own noise, up to the number that may collude."
 )
 
 
@@ -44,14 +43,14 @@ def privacy_chapter(plan: Plan, *, secure: bool) -> Chapter:
     rules = [
         ("messages are masked", setting(secure)),
         *_budget(plan),
-        ("figures of each node are told to all", setting(plan.publish_scores)),
+        ("each node's scores are shared", setting(plan.publish_scores)),
     ]
     return Chapter(
         "Privacy",
         words,
         [
-            Table("What nodes send", ("message", "what it tells"), _messages(plan)),
-            Table("Settings", ("rule", "value"), rules),
+            Table("What nodes send", ("message", "what it holds"), _messages(plan)),
+            Table("Rules", ("rule", "value"), rules),
         ],
     )
 
@@ -85,7 +84,7 @@ def _messages(plan: Plan) -> list[tuple[str, str]]:
     rows.append(("every layer", products))
     rows.append(("every layer, to solve it", _SOLVED[_solver(plan)]))
     if by_fold:
-        scores = "right answers by class, log loss, and how sure the model was"
+        scores = "right answers by class, log loss, and how confident the model was"
         if plan.is_regression:
             scores = "squared and absolute errors; sums and squares of the targets"
         rows.append(("scores, after the last layer", scores))
@@ -95,7 +94,7 @@ def _messages(plan: Plan) -> list[tuple[str, str]]:
 _SOLVED = {
     "gram": "sums of products of features with each other",
     "krylov": "products of these sums with a few agreed vectors",
-    "admm": "a solution of its own, and what it differs by, in every iteration",
+    "admm": "the node's own solution plus its running difference, in each iteration",
     "auto": "sums of products of features with each other, or products with these",
 }
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dssfn.report.evidence.experiment import Experiment, Figure
 from dssfn.report.evidence.selection import QUICK, is_quick, of_experiment
 from dssfn.report.html import Card, figure, section, table_card, whole_page
-from dssfn.report.numbers import seconds
+from dssfn.report.numbers import plural, seconds
 from dssfn.report.table import Table
 from dssfn.rows import Row
 
@@ -55,12 +55,12 @@ def make_evidence_page(
     """
     found = _with_rows(rows, experiments)
     return whole_page(
-        title="dssfn: the paper's evidence, repeated",
+        title="dssfn: the paper's evidence, reproduced",
         eyebrow="dssfn · reproduction",
-        heading="The paper's evidence, repeated",
+        heading="The paper's evidence, reproduced",
         lead="Tables and figures of “A Low Complexity Decentralized Neural Net with "
-        "Centralized Equivalence using Layer-wise Learning”, made again from data, "
-        "with this package's solvers beside the paper's.",
+        "Centralized Equivalence using Layer-wise Learning”, computed again from the "
+        "data, with this package's solvers beside the paper's.",
         headlines=[line for one, some in found for line in one.headlines(some)],
         sections=[
             *(_section(one, some, drawn.get(one.name, ())) for one, some in found),
@@ -89,6 +89,10 @@ def _section(
     return section(experiment.title, experiment.words(rows), *cards, table)
 
 
+def _rows_and_time(rows: Sequence[Row]) -> str:
+    return f"{plural(len(rows), 'row')}, {seconds(sum(row.seconds for row in rows))}"
+
+
 def _record(
     rows: Sequence[Row], found: Sequence[tuple[Experiment, Sequence[Row]]]
 ) -> str:
@@ -98,13 +102,10 @@ def _record(
         for name in dict.fromkeys(name for row in rows for name in row.made_by)
     }
     versions = [(name, ", ".join(values)) for name, values in made.items()]
-    times = [
-        (one.title, f"{len(some)}, {seconds(sum(row.seconds for row in some))}")
-        for one, some in found
-    ]
+    times = [(one.title, _rows_and_time(some)) for one, some in found]
     cards: list[Card | None] = [
         table_card(Table("Versions", ("part", "version"), versions)) if made else None,
-        table_card(Table("Rows", ("experiment", "rows and time"), times)),
+        table_card(Table("Trainings", ("experiment", "rows and time"), times)),
     ]
-    about = "Every figure above comes from a row of rows.jsonl, with its settings."
-    return section("Rows and versions", about, *cards)
+    about = "Every number above comes from a row of rows.jsonl, with its settings."
+    return section("Where the numbers come from", about, *cards)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from dssfn.rows import Row, Value
 
-QUICK = "Reduced sizes (--quick): these are not the paper's figures."
+QUICK = "Reduced sizes (--quick): these are not the paper's numbers."
 
 
 def of_experiment(rows: Iterable[Row], experiment: str) -> list[Row]:

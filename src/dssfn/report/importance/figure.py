@@ -10,12 +10,10 @@ from dssfn.report.canvas import (
     SMALL,
     TEXT,
     Drawing,
-    FuncFormatter,
-    MaxNLocator,
     finish,
     new_axes,
-    number,
     percent_axis,
+    round_numbers,
     style,
 )
 from dssfn.report.importance.words import WORDS, short_names
@@ -51,13 +49,10 @@ def _draw(importance: Importance) -> Drawing:
     axes.set_ylim(len(columns) - 0.4, -0.6)
     if not any(means):
         axes.set_xlim(0, 1)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
-    if words.is_share:
-        percent_axis(axes, "x")
+    (percent_axis if words.is_share else round_numbers)(axes, "x")
     axes.set_xlabel(
-        f"{words.name} if the column is shuffled\n"
-        f"(mean of {importance.n_repeats}; lines: ± one standard deviation)",
+        f"{words.name} when the column is shuffled\n"
+        f"(mean of {importance.n_repeats} shuffles; lines: ± one standard deviation)",
         size=SMALL,
     )
     axes.grid(axis="x")

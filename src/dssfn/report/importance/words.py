@@ -38,7 +38,7 @@ BASELINE = {
     "accuracy": Words("accuracy", True),
     "log_loss": Words("log loss", False),
     "r2": Words("R2", False),
-    "rmse": Words("root mean square error", False),
+    "rmse": Words("root mean squared error", False),
 }
 
 
@@ -80,16 +80,16 @@ def about(importance: Importance, targets: Sequence[str]) -> list[str]:
     left = importance.n_columns - len(importance.columns)
     if left:
         said.append(
-            f"Of {count(importance.n_columns)} columns the "
-            f"{len(importance.columns)} were measured that move predictions of "
-            f"{plural(importance.n_screened, 'sample')} most."
+            f"Of {count(importance.n_columns)} columns, only the "
+            f"{len(importance.columns)} that move the predictions of "
+            f"{plural(importance.n_screened, 'sample')} most were measured."
         )
     return said
 
 
 def _measured(importance: Importance, targets: Sequence[str]) -> str:
     if not targets:
-        return "How much predictions move if a column is shuffled (no labels given)."
+        return "How much predictions move when a column is shuffled (no labels given)."
     good = [
         f"{words.name} {100 * value:.2f} %"
         if words.is_share
@@ -99,14 +99,14 @@ def _measured(importance: Importance, targets: Sequence[str]) -> str:
         )
     ]
     return (
-        f"How much worse {listing(targets)} is predicted if a column is shuffled; "
-        f"as it is: {', '.join(good)}."
+        f"How much worse {listing(targets)} is predicted when a column is shuffled. "
+        f"Without shuffling: {', '.join(good)}."
     )
 
 
 def _on(importance: Importance) -> str:
     used, there = importance.n_used, importance.n_samples
-    of = "" if used == there else f", chosen at random of {count(there)}"
+    of = "" if used == there else f", chosen at random from {count(there)}"
     return (
         f"On {plural(used, 'sample')}{of}; mean ± standard deviation of "
         f"{importance.n_repeats} permutations."

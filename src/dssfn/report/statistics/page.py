@@ -14,10 +14,11 @@ from dssfn.report.table import Table
 from dssfn.statistics.figures import Agreed, Column, Count, Figures, Statistics
 
 LONGEST = 400  # letters of a remark
+BARS = "Upper bar (blue): all nodes. Lower bar (orange): this node."
 
 
 def make_statistics_page(statistics: Statistics) -> str:
-    """Return the statistics as HTML, with this node's own figures beside all others."""
+    """Return the statistics as HTML, this node's own numbers beside those of all."""
     agreed, here = statistics.agreed, statistics.here
     name, everybody = clean(statistics.node, 80), agreed.all
     nodes = plural(len(agreed.nodes), "node")
@@ -25,8 +26,8 @@ def make_statistics_page(statistics: Statistics) -> str:
         title=f"{name}: statistics of all nodes",
         eyebrow="dssfn · federation statistics",
         heading=name,
-        lead=f"{counted(everybody.rows)} rows of {nodes}, counted together: no row "
-        f"has left its node. Beside them the rows of {name}, {_who_knows(agreed)}",
+        lead=f"What {nodes} hold together, {counted(everybody.rows)} rows in all. They "
+        f"were counted without any row leaving its node. {_who_knows(agreed, name)}",
         headlines=_headlines(statistics),
         sections=[
             _stands_out(statistics),
@@ -40,21 +41,23 @@ def make_statistics_page(statistics: Statistics) -> str:
     )
 
 
-def _who_knows(agreed: Agreed) -> str:
-    if agreed.sites:
-        return "whose small counts nobody else has. Keep the page to yourself."
-    return "whose figures nobody else has. Keep the page to yourself."
+def _who_knows(agreed: Agreed, name: str) -> str:
+    what = "small counts" if agreed.sites else "own numbers"
+    return (
+        f"This page also shows the {what} of {name}, which nobody else has: keep it to "
+        "yourself."
+    )
 
 
 def _headlines(statistics: Statistics) -> list[Headline]:
     agreed, here = statistics.agreed, statistics.here
     n_remarks = len(statistics.stands_out)
     return [
-        Headline("Rows", counted(agreed.all.rows), "of all nodes"),
-        Headline("Here", counted(here.rows), _part(here.rows, agreed.all.rows)),
-        Headline("Nodes", digits(len(agreed.nodes)), "have agreed on it"),
+        Headline("All rows", counted(agreed.all.rows), "over all nodes"),
+        Headline("Rows here", counted(here.rows), _part(here.rows, agreed.all.rows)),
+        Headline("Nodes", digits(len(agreed.nodes)), "agree on these numbers"),
         Headline("Columns", digits(len(here.columns)), "and the target"),
-        Headline("Stands out", digits(n_remarks), "here, see below"),
+        Headline("To look at", digits(n_remarks), "remarks about this node, below"),
     ]
 
 
@@ -69,13 +72,13 @@ def _stands_out(statistics: Statistics) -> str:
         texts.setdefault(clean(one.column), []).append(clean(one.text, LONGEST))
     rows = [[column, "; ".join(some)] for column, some in texts.items()]
     if not rows:
-        rows = [["All columns", "nothing is far from what all nodes have"]]
+        rows = [["All columns", "nothing differs much from the other nodes"]]
     return section(
         "What stands out here",
-        "Is a column coded in another way at this node? Levels that are here only, or "
-        "everywhere but here; means more than half a deviation away; shares of missing "
-        "values that differ by more than 20 points; columns that are constant, or all "
-        "missing, here.",
+        "Is a column coded differently at this node? Listed are levels that occur only "
+        "here or everywhere but here, means more than half a standard deviation away, "
+        "shares of missing values that differ by more than 20 points, and columns that "
+        "are constant or entirely missing here.",
         table_card(
             Table("Columns to look at", ("Column", "Here"), rows, numeric_from=2),
             is_wide=True,
@@ -90,7 +93,7 @@ def _target(everybody: Figures, here: Figures) -> str:
         if here.target.kind == "number"
         else _levels_card(*pair, everybody.rows, here.rows, is_wide=True)
     )
-    return section("Target", "What is to be predicted.", card)
+    return section("Target", f"The column to be predicted. {BARS}", card)
 
 
 def _numbers(everybody: Figures, here: Figures) -> str:
@@ -103,8 +106,8 @@ def _numbers(everybody: Figures, here: Figures) -> str:
         return ""
     return section(
         "Numbers",
-        "Mean and standard deviation of the values that are there, and how many are "
-        "missing.",
+        "Mean and standard deviation of the values that are present, and how many are "
+        f"missing. {BARS}",
         _numbers_card("Columns of numbers", pairs, everybody.rows, here.rows),
     )
 
@@ -128,8 +131,8 @@ def _numbers_card(
     return bars_card(
         caption,
         (
-            "Column", "Mean, all", "Deviation, all", "Mean, here", "Deviation, here",
-            "Missing", "all", "here",
+            "Column", "Mean, all", "Std. dev., all", "Mean, here", "Std. dev., here",
+            "Missing", "Missing, all", "Missing, here",
         ),
         rows,
         kinds=("", ALL, ALL, HERE, HERE, "", ALL, HERE),
@@ -143,7 +146,7 @@ def _categories(everybody: Figures, here: Figures) -> str:
         for all_, mine in zip(everybody.columns, here.columns, strict=True)
         if mine.kind != "number"
     ]
-    return section("Categories", "The share of all rows that have each level.", *cards)
+    return section("Categories", f"Share of the rows with each level. {BARS}", *cards)
 
 
 def _levels_card(
@@ -160,7 +163,7 @@ def _levels_card(
     ]
     return bars_card(
         clean(mine.name),
-        ("Class" if mine.kind == "class" else "Level", "Share", "all", "here"),
+        ("Class" if mine.kind == "class" else "Level", "Share", "All nodes", "Here"),
         rows,
         kinds=("", "", ALL, HERE),
         is_wide=is_wide,
@@ -180,21 +183,21 @@ def _record(statistics: Statistics) -> str:
     agreed = statistics.agreed
     hides = agreed.min_cell > 1
     note = (
-        f"A count of 1 to {agreed.min_cell - 1} is not shown, nor are others that it "
-        "would follow from. Where it is hidden how many values a column has, its mean "
-        "and deviation are rounded."
+        f"Counts of 1 to {agreed.min_cell - 1} are hidden, and so are others from "
+        "which they would follow. Where the number of values in a column is hidden, "
+        "its mean and standard deviation are rounded."
     )
     rows = [
-        ["sha256 of what is agreed", statistics.sha256],
+        ["sha256 of the agreed numbers", statistics.sha256],
         ["Plan", agreed.plan],
         ["Nodes", ", ".join(map(clean, agreed.nodes))],
         ["Smallest count shown", digits(agreed.min_cell)],
-        ["Figures of every node", "published" if agreed.sites else "not published"],
+        ["Numbers of each node", "published" if agreed.sites else "not published"],
     ]
     return section(
-        "How it was found",
-        "Nodes have added up whole numbers along their links, so that all of them have "
-        "the same figures to the last bit: compare the sha256. All of it is in "
+        "How it was counted",
+        "The nodes added up whole numbers along their links, so all of them have the "
+        "same numbers to the last bit: compare the sha256. All of it is in "
         "statistics.json.",
         table_card(
             Table("Record", ("What", "Value"), rows, 2, note if hides else ""),

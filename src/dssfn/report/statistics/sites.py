@@ -25,12 +25,14 @@ def sites_section(agreed: Agreed) -> str:
     head = [clean(name) for name in agreed.nodes]
     return section(
         "Every node",
-        "What each node has published of its own rows. It has hidden its small counts "
-        "itself, before they left it.",
-        table_card(Table("Mean ± deviation", ("Column", *head), means), is_wide=True)
+        "What each node has published about its own rows. Each hid its small counts "
+        "before they left it.",
+        table_card(
+            Table("Mean ± standard deviation", ("Column", *head), means), is_wide=True
+        )
         if means
         else None,
-        table_card(Table("Rows", ("Value", *head), counts), is_wide=True),
+        table_card(Table("Counts", ("Value", *head), counts), is_wide=True),
     )
 
 
@@ -46,7 +48,7 @@ def _mean(column: Column) -> str:
 def _cells(column: Column) -> Iterator[tuple[str, Count]]:
     name = clean(column.name)
     if column.there is not None:
-        yield f"{name}: there", column.there
+        yield f"{name}: present", column.there
     for level in column.levels:
         yield f"{name}: {clean(level.name, 40)}", level.count
     if column.other is not None:

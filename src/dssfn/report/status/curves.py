@@ -29,7 +29,7 @@ def draw_cost(layers: Sequence[LayerStatus]) -> Sketch | None:
     if len(points) < 2:
         return None
     label = f"Cost of layer {points[-1][0]}: {points[-1][1]:.3g} % of the first."
-    curves = [Curve("% of the first layer's", "first", points)]
+    curves = [Curve("cost (% of the first layer's)", "first", points)]
     return _chart("cost", label, curves, lambda value: f"{value:g}", from_zero=True)
 
 
@@ -37,14 +37,16 @@ def draw_error(layers: Sequence[LayerStatus]) -> Sketch | None:
     """Draw training and validation error of two layers or more, in dB."""
     if len(layers) < 2:
         return None
-    curves = [Curve("training", "first", [(o.layer, o.train_error_db) for o in layers])]
+    curves = [
+        Curve("training (dB)", "first", [(o.layer, o.train_error_db) for o in layers])
+    ]
     validated = [
         (one.layer, one.validation_error_db)
         for one in layers
         if one.validation_error_db is not None
     ]
     if validated:
-        curves.append(Curve("validation", "second", validated))
+        curves.append(Curve("validation (dB)", "second", validated))
     shown = ", ".join(f"{one.name} {decibel(one.points[-1][1])}" for one in curves)
     label = f"Errors after layer {layers[-1].layer}: {shown}."
     return _chart("error", label, curves, lambda value: f"{value:g}".replace("-", "−"))

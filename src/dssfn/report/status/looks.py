@@ -15,7 +15,7 @@ class Look(NamedTuple):
     kind : str
         Its class in the style of the page.
     words : str
-        What it means.
+        What it means, in the same words on the page, in its legend and in a terminal.
     """
 
     kind: str
@@ -25,10 +25,10 @@ class Look(NamedTuple):
 LOOKS = {
     State.THIS: Look("this", "this node"),
     State.HERE: Look("here", "connected"),
-    State.SLOW: Look("slow", "connected, but late"),
+    State.SLOW: Look("slow", "late"),
     State.GONE: Look("gone", "gone"),
     State.UNSEEN: Look("unseen", "not yet seen"),
-    State.FINISHED: Look("finished", "finished, and left"),
+    State.FINISHED: Look("finished", "finished"),
     State.LEFT_OUT: Look("left-out", "left out"),
-    State.UNKNOWN: Look("unknown", "no neighbour of this node"),
+    State.UNKNOWN: Look("unknown", "not a neighbour"),
 }

@@ -47,8 +47,7 @@ def make_status_page(status: Status) -> str:
             _traffic(status),
             _log(status),
         ],
-        version=f"{status.version}, at {status.made_at[11:19]}; the same as JSON: "
-        f"{JSON}",
+        version=f"{status.version} at {status.made_at[11:19]} UTC; as JSON: {JSON}",
         warning=warning(status),
         live=LIVE,
     )
@@ -57,7 +56,7 @@ def make_status_page(status: Status) -> str:
 def place(status: Status) -> str:
     """Return where the training is, in a few words."""
     if status.layer is None:
-        return "all layers are solved" if status.solved else "before the first layer"
+        return "all layers are done" if status.solved else "before the first layer"
     return f"layer {status.layer}{of_depth(status)}"
 
 
@@ -67,12 +66,13 @@ def of_depth(status: Status) -> str:
 
 
 def warning(status: Status) -> str:
-    """Return what must be seen to; nothing if all is well."""
+    """Return what needs attention; nothing if all is well."""
     if status.certificate_days < 0:
-        return f"This node's certificate ended on {status.certificate_ends}. Renew it."
+        ended = status.certificate_ends
+        return f"This node's certificate expired on {ended}. Renew it."
     if status.certificate_days < SOON:
         days = plural(status.certificate_days, "day")
-        return f"This node's certificate ends in {days}. Renew it."
+        return f"This node's certificate expires in {days}. Renew it."
     return ""
 
 
@@ -82,15 +82,15 @@ def _headlines(status: Status) -> list[Headline]:
     here = sum(node.state in (State.HERE, State.SLOW) for node in neighbours)
     layer = "–" if status.layer is None else f"{status.layer}{of_depth(status)}"
     waits = some_names(status.waits_for) or "Nobody"
-    letters = "letters to come" if status.waits_for else "no letter is missing"
+    messages = "its message is due" if status.waits_for else "no message is due"
     return [
-        Headline("Layer", layer, f"{plural(status.solved, 'layer')} solved"),
-        Headline("Neighbours", f"{here} of {len(neighbours)}", "are connected"),
-        Headline("Waits for", waits, letters),
-        Headline("Running for", seconds(status.seconds), "since this node's start"),
+        Headline("Layer", layer, f"{plural(status.solved, 'layer')} done"),
+        Headline("Neighbours connected", f"{here} of {len(neighbours)}", "right now"),
+        Headline("Waiting for", waits, messages),
+        Headline("Running for", seconds(status.seconds), "since this node started"),
         Headline(
-            "Certificate",
-            plural(status.certificate_days, "day"),
+            "Certificate valid for",
+            plural(max(status.certificate_days, 0), "day"),
             f"until {status.certificate_ends}",
         ),
     ]
@@ -100,18 +100,20 @@ def _network(status: Status) -> str:
     graph = draw_graph(status)
     table = table_card(nodes_table(status, numbered=uses_numbers(status)), is_wide=True)
     if graph is not None and table is not None:
-        known = "A node hears of its neighbours only."
+        known = "This node hears from its neighbours only."
         if any(node.takes_part is not None for node in status.nodes):
-            known = "Of those who are no neighbours, only who takes part is known."
-        note = f"{known} Arrows: who waits for whom."
+            known = "Of nodes that are not neighbours, it knows only who takes part."
+        note = f"{known} An arrow points from a node to the one it waits for."
         drawn = figure({"graph": graph}, "graph", "Nodes and links", note)
         assert drawn is not None
         shown = f"<div>{drawn.inner}\n{legend(status)}</div>\n<div>{table.inner}</div>"
-        table = Card("figure", f'<div class="beside">{shown}</div>', True, name="graph")
+        table = Card(
+            "figure", f'<div class="with-table">{shown}</div>', True, name="graph"
+        )
     return section(
         "The network",
-        "Who is here, as far as this node knows. A neighbour is late if it was silent, "
-        "or waited for, longer than half of the round deadline.",
+        "Who is connected, as far as this node knows. A neighbour counts as late after "
+        "half of the round deadline without a message or heartbeat from it.",
         table,
     )
 
@@ -121,9 +123,21 @@ def _learning(status: Status) -> str:
     pictures = {one.name: one for one in sketches if one is not None}
     return section(
         "Learning",
-        "Figures of all nodes together, after every layer.",
-        figure(pictures, "cost", "Cost", "Squared error over all training samples."),
-        figure(pictures, "error", "Error", "0 dB is what predicting nothing gives."),
+        "Over the samples of all nodes together, after each layer.",
+        figure(
+            pictures,
+            "cost",
+            "Cost",
+            "Squared error over all training samples, in per cent of the first "
+            "layer's. Where it levels off, more layers add little.",
+        ),
+        figure(
+            pictures,
+            "error",
+            "Error",
+            "0 dB is the error without a network; lower is better. Validation samples "
+            "are predicted by networks that were not trained on them.",
+        ),
     )
 
 
@@ -131,7 +145,7 @@ def _traffic(status: Status) -> str:
     total = count(sum(one.letters_sent for one in status.links))
     return section(
         "Traffic",
-        f"{total} letters were sent, {restarts(status)}.",
+        f"{total} messages were sent, {restarts(status)}.",
         table_card(links_table(status), is_wide=True),
     )
 
@@ -139,8 +153,11 @@ def _traffic(status: Status) -> str:
 def restarts(status: Status) -> str:
     """Return how often nodes had to go back together, in words."""
     if not status.restarts:
-        return "and no node was restarted meanwhile"
-    return f"and all nodes went back together {plural(status.restarts, 'time')}"
+        return "and no node has restarted since"
+    return (
+        "and all nodes went back to a checkpoint together "
+        f"{plural(status.restarts, 'time')}"
+    )
 
 
 def _log(status: Status) -> str:
@@ -148,8 +165,8 @@ def _log(status: Status) -> str:
     if card is not None:
         card = Card(card.tag, f'<div class="log">{card.inner}</div>', True, True)
     return section(
-        "The log",
-        "Lines with fixed words, names of the plan and figures of all nodes. Others "
-        "are in the node's own log only: they may hold something of its data.",
+        "Log",
+        "Only lines that cannot hold anything private: fixed words, names in the plan, "
+        "and numbers of all nodes together. The rest stays in the node's own log file.",
         card,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dssfn.report.numbers import NONE, clean, count, plural, seconds, setting, size
+from dssfn.report.status.looks import LOOKS
 from dssfn.report.table import Table
 from dssfn.status import NodeStatus, State, Status
 
@@ -31,15 +32,15 @@ def nodes_table(status: Status, *, numbered: bool = False) -> Table:
     ]
     knows_parts = any(node.takes_part is not None for node in status.nodes)
     n_others = len(status.nodes) - len(shown)
-    note = "Layer: of a neighbour, the last that it spoke of."
+    note = "Layer: the last one that a neighbour has reported."
     if n_others:
-        few = plural(n_others, "node is no neighbour", "nodes are no neighbours")
-        note = f"{few} of this node, which knows little of them. {note}"
+        few = plural(n_others, "more node is not", "more nodes are not")
+        note = f"{few} connected to this node directly. {note}"
     return Table(
         "Nodes",
         (
             *(["No."] * numbered),
-            *("Node", "State", "For", "Layer", "Waits for"),
+            *("Node", "State", "Since", "Layer", "Waits for"),
             *(["Takes part"] * knows_parts),
         ),
         [
@@ -58,7 +59,7 @@ def nodes_table(status: Status, *, numbered: bool = False) -> Table:
 def _node_row(node: NodeStatus) -> Sequence[str]:
     return (
         clean(node.name),
-        node.state.value,
+        LOOKS[node.state].words,
         NONE if node.since is None else seconds(node.since),
         NONE if node.layer is None else str(node.layer),
         some_names(node.waits_for) or NONE,
@@ -78,10 +79,10 @@ def some_names(names: Sequence[str]) -> str:
 def links_table(status: Status) -> Table:
     """Return the traffic with every neighbour."""
     return Table(
-        "Traffic with every neighbour",
+        "Traffic with each neighbour",
         (
-            "Neighbour", "Up", "Letters to", "from", "Bytes to", "from", "Waited",
-            "Opened",
+            "Neighbour", "Connected", "Messages sent", "Messages received", "Sent",
+            "Received", "Waited", "Connections",
         ),
         [
             (
@@ -97,9 +98,9 @@ def links_table(status: Status) -> Table:
             for one in status.links
         ],
         numeric_from=2,
-        note="Letters are counted since the neighbour was last started, the rest since "
-        "this node was. Waited: until its letters came, summed up. Opened: how many "
-        "connections there were.",
+        note="Messages are counted since the neighbour last started, the rest since "
+        "this node started. Waited: total time spent waiting for the neighbour's "
+        "messages. Connections: how often the link was opened.",
     )  # fmt: skip
 
 
@@ -108,8 +109,8 @@ def layers_table(status: Status) -> Table | None:
     if not status.layers:
         return None
     return Table(
-        "Layers, of all nodes together",
-        ("Layer", "Units", "Cost, of the first", "Training", "Validation"),
+        "Layers (cost: share of the first layer's)",
+        ("Layer", "Units", "Cost", "Training error", "Validation error"),
         [
             (
                 str(one.layer),
@@ -126,12 +127,12 @@ def layers_table(status: Status) -> Table | None:
 
 
 def log_table(status: Status) -> Table | None:
-    """Return the latest lines of the log, the latest first."""
+    """Return the latest lines of the log, the newest first."""
     if not status.log:
         return None
     return Table(
-        "The latest lines, the newest first",
-        ("Time", "Level", "Line"),
+        "Latest lines, newest first",
+        ("Time (UTC)", "Level", "Message"),
         [
             (clean(one.time[11:19]), clean(one.level.lower()), clean(one.text, 400))
             for one in reversed(status.log)

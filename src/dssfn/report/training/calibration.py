@@ -5,16 +5,18 @@ from __future__ import annotations
 from dssfn.report.canvas import (
     FIRST,
     MUTED,
+    QUIET,
     Drawing,
     finish,
     new_axes,
     percent_axis,
 )
+from dssfn.report.intervals import share_interval
 from dssfn.report.numbers import percent
 from dssfn.report.training.scores import calibrated
 from dssfn.results import Result
 
-SMALLEST, LARGEST = 12.0, 160.0  # areas of marks, in square points
+SMALLEST, LARGEST = 20.0, 160.0  # areas of marks, in square points
 
 
 def draw_calibration(result: Result) -> Drawing | None:
@@ -26,19 +28,22 @@ def draw_calibration(result: Result) -> Drawing | None:
     most = max(one.n for one in bins)
     axes = new_axes(250)
     axes.plot([0, 100], [0, 100], color=MUTED, linewidth=1, linestyle="--")
+    for one in bins:
+        low, high = share_interval(one.accuracy, one.n)
+        x = 100 * one.confidence
+        axes.plot([x, x], [100 * low, 100 * high], color=QUIET, linewidth=1.2)
     axes.scatter(
         [100 * one.confidence for one in bins],
         [100 * one.accuracy for one in bins],
         s=[SMALLEST + (LARGEST - SMALLEST) * one.n / most for one in bins],
         color=FIRST,
-        alpha=0.8,
         clip_on=False,
         zorder=3,
     )
     least = min(100 * min(one.confidence, one.accuracy) for one in bins)
     axes.set_xlim(max(0.0, least - 5), 100)
-    axes.set_ylim(max(0.0, least - 5), 100)
-    axes.set_xlabel("probability of the predicted class")
+    axes.set_ylim(0, 100)
+    axes.set_xlabel("probability that the model gives")
     axes.set_ylabel("right answers")
     for which in ("x", "y"):
         percent_axis(axes, which)

@@ -18,6 +18,7 @@ from dssfn.report.canvas import (
     log_range,
     new_axes,
     percent_axis,
+    round_numbers,
 )
 from dssfn.report.numbers import amount, decibel, percent
 from dssfn.report.on_axes import draw_series, layer_axis
@@ -26,6 +27,11 @@ from dssfn.results import Result
 
 # Names of series, in figures and in what is said of them.
 TRAINING, VALIDATION, TEST = "training samples", "validation samples", "test samples"
+
+
+def _short(name: str) -> str:
+    """Return the name of a series for a legend."""
+    return name.removesuffix(" samples")
 
 
 def draw_cost(result: Result) -> Drawing | None:
@@ -38,7 +44,7 @@ def draw_cost(result: Result) -> Drawing | None:
     axes.semilogy(layers, costs, "o-", color=FIRST, markersize=5)
     layer_axis(axes, layers)
     log_range(axes, "y", min(costs), max(costs))
-    axes.set_ylabel("cost")
+    axes.set_ylabel("cost (log scale)")
     _mark_kept(axes, result)
     for x, y, offset, side in (
         (layers[0], costs[0], (0, 8), "left"),
@@ -63,10 +69,11 @@ def draw_error(result: Result) -> Drawing | None:
         (TRAINING, "train_error_db", BLUE),
         (VALIDATION, "validation_error_db", ORANGE),
     ):
-        values = draw_series(axes, result.layers, attribute, name, look)
+        values = draw_series(axes, result.layers, attribute, _short(name), look)
         told.append(f"from {decibel(values[0])} to {decibel(values[-1])} on {name}")
+    axes.set_ylabel("error (dB)")
     layer_axis(axes, [row.layer for row in result.layers])
-    axes.set_ylabel("error in dB")
+    round_numbers(axes, "y")
     _mark_kept(axes, result)
     legend_above(axes, columns=2)
     label = f"Error by layer: {'; '.join(told)}. "
@@ -79,20 +86,22 @@ def draw_accuracy(result: Result) -> Drawing | None:
     if not rows or result.settings.is_regression:
         return None
     validated = is_validated(result)
-    axes, told = new_axes(240 if validated else 220), []
+    axes, told = new_axes(240), []
     for name, attribute, look in (
         (TRAINING, "train_accuracy", BLUE),
         (VALIDATION, "validation_accuracy", ORANGE),
         (TEST, "test_accuracy", BLACK if validated else ORANGE),
     ):
-        if shares := draw_series(axes, rows, attribute, name, look, factor=100):
+        shares = draw_series(axes, rows, attribute, _short(name), look, factor=100)
+        if shares:
             first, last = (percent(shares[end] / 100) for end in (0, -1))
             told.append(f"{first} to {last} of the {name}")
-    layer_axis(axes, [row.layer for row in rows])
     low, high = axes.get_ylim()
     axes.set_ylim(max(low, 0), min(high, 101))
     percent_axis(axes, "y")
-    legend_above(axes, columns=2)
+    axes.set_ylabel("right predictions")
+    layer_axis(axes, [row.layer for row in rows])
+    legend_above(axes, columns=3)
     label = f"Accuracy from layer {rows[0].layer} to {rows[-1].layer}: "
     return finish(axes, "accuracy", label + f"{'; '.join(told)}.")
 

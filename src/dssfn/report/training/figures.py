@@ -21,7 +21,7 @@ from dssfn.report.canvas import (
     bare,
     finish,
     new_axes,
-    power_or_number,
+    scientific,
     style,
 )
 from dssfn.report.layout import positions
@@ -40,6 +40,7 @@ from dssfn.report.training.matrices import draw_confusion, draw_held
 from dssfn.results import Result
 
 LARGEST_DRAWN = 400  # nodes
+TALLEST = 240  # points of a graph
 LARGEST_NUMBERED = 32
 MOST_NAMED = 12
 LONGEST_NAMED = 14  # letters
@@ -66,7 +67,7 @@ def draw_graph(result: Result) -> Drawing | None:
     names = graph.names if _fit(graph.names, n_nodes) else ()
     points = positions(n_nodes, edges, result.settings.topology)
     (left, low), (right, high) = points.min(axis=0) - 0.13, points.max(axis=0) + 0.13
-    axes = new_axes(float(np.clip(340 * (high - low) / (right - left), 60, 310)))
+    axes = new_axes(float(np.clip(340 * (high - low) / (right - left), 60, TALLEST)))
     bare(axes)
     axes.set_aspect("equal")
     axes.set_xlim(left, right)
@@ -100,7 +101,8 @@ def _draw_nodes(axes: Axes, points: Any, names: tuple[str, ...]) -> None:
     for name, point in zip(names, points, strict=False):
         axes.annotate(
             clean(name), point, (0, -12), textcoords="offset points", ha="center",
-            va="top", color=INK, size=SMALL,
+            va="top", color=INK, size=SMALL, zorder=3,
+            bbox={"facecolor": SURFACE, "edgecolor": "none", "pad": 0.5},
         )  # fmt: skip
     numbered = numbered and not names
     for node, (x, y) in enumerate(points if numbered else ()):
@@ -127,7 +129,7 @@ def draw_traffic(result: Result) -> Drawing | None:
     scaled = [value / step for value in sizes]
     draw_bars(axes, names, scaled, [size(value) for value in sizes])
     axes.set_xlabel("layer")
-    axes.set_ylabel(f"{unit} over all links")
+    axes.set_ylabel(f"sent over all links ({unit})")
     label = f"Bytes sent by layer: {size(sum(sizes))} in all, at most "
     return finish(axes, "traffic", label + f"{size(max(sizes))} in one layer.")
 
@@ -149,7 +151,7 @@ def draw_averaging(result: Result) -> Drawing | None:
         title = f"{name} (used here)" if name == used else name
         axes.text(0, 0.22 - row, title, va="bottom", color=INK)
         told = f"{plural(one.rounds, 'round')}, "
-        told += f"{count(one.messages / n_nodes)} messages a node"
+        told += f"{count(one.messages / n_nodes)} messages per node"
         axes.text(longest, 0.22 - row, told, va="bottom", ha="right", color=MUTED)
     axes.set_xlim(0, longest)
     axes.set_ylim(0.2 - len(rounds) + 0.6, 0.75)
@@ -187,9 +189,9 @@ def draw_equivalence(result: Result) -> Drawing | None:
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
     axes.xaxis.set_major_locator(LogLocator(numticks=6))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: power_or_number(x)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: scientific(x)))
     axes.tick_params(which="minor", length=0)
-    axes.set_xlabel("relative difference (small mark: one rounding)")
+    axes.set_xlabel("relative difference (log scale)")
     label = "Relative differences: " + "; ".join(
         f"{told} {small(value)}" for told, value in found.items()
     )

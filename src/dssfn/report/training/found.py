@@ -9,11 +9,11 @@ from dssfn.records import warning_about
 from dssfn.report.numbers import count, plural
 from dssfn.results import Result
 
-AFRESH = "started afresh: fitted to the targets, not to what the layer before left over"
+AFRESH = "fitted to the targets from scratch, not to what the previous layer left over"
 
 _SCALES = {
-    "columns": "every column by a deviation of its own",
-    "common": "all columns by one common deviation",
+    "columns": "each column divided by its own standard deviation",
+    "common": "all columns divided by one standard deviation",
 }
 
 
@@ -36,7 +36,7 @@ def members(result: Result) -> str:
     gaps = [
         f"; {n} of them {what}"
         for n, what in (
-            (first.unvalidated, "on none, because none is in the part they leave out"),
+            (first.unvalidated, "on none, because the part they leave out is empty"),
             (first.unaware, "trained without any sample of some class"),
         )
         if n
@@ -54,10 +54,10 @@ def scale_in_words(plan: Plan) -> str:
     """Return what the inputs of a trained model are divided by.
 
     >>> scale_in_words(Plan(n_features=2, classes=("a", "b"), n_layers=1, width=9))
-    'every column by a deviation of its own'
+    'each column divided by its own standard deviation'
     """
     if not plan.standardize:
-        return "inputs are as given"
+        return "inputs are used as given"
     # A network of fixed size leaves it open, and has but one way.
     return _SCALES["columns" if plan.scale == AUTO else plan.scale]
 
@@ -84,7 +84,7 @@ def why_no_deeper(result: Result) -> str:
         fell = "hardly fell" if result.settings.size == "ssfn" else "did not fall"
         return f"{error} {fell} in {_layers(tried)}; layer {depth} is kept"
     if "n_layers" not in result.settings.found:
-        return "as many as were asked for"
+        return "as many as the settings ask for"
     if depth == MOST_LAYERS:
         return f"{error} still fell, but more layers are not tried"
     return f"{error} hardly fell in the last layers"

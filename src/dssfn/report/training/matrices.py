@@ -29,7 +29,7 @@ Counts = NDArray[np.int64]
 
 LARGEST = 30  # classes, or nodes, in a matrix that can be read
 LONGEST_TICK = 12  # letters
-EMPTY = 0.05  # how much of a cell without samples is covered
+EMPTY = 0.08  # how much of a cell without samples is covered
 # Numbers are dark on a cell that is covered up to a half and bright on a full one; in
 # between, neither could be read.
 STRONG, FAINT = 0.5, 0.12

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dssfn.report.html import Pictures, figure, section, table_card
+from dssfn.report.html import Card, Pictures, figure, section, table_card
 from dssfn.report.numbers import NONE, amount, clean, count, percent, plural
 from dssfn.report.table import Table
 from dssfn.results import OwnScores, Result
@@ -36,62 +36,70 @@ _IN_UNITS = ("mae", "rmse")  # those of the target
 
 def scores_section(result: Result, pictures: Pictures) -> str:
     """Return what is known of how good the model is; nothing if that is not known."""
-    parts = (_here(result), _calibration(result, pictures), _all_nodes(result))
+    parts = (_here(result, pictures), _all_nodes(result, pictures))
     return "\n".join(part for part in parts if part)
 
 
-def _here(result: Result) -> str:
+def _here(result: Result, pictures: Pictures) -> str:
     here = result.here
     if here is None:
         return ""
-    title = "How good is the model here"
+    title = "How good is the model here?"
     if here.model is None:
-        return section(title, "This node does not know.", table_card(_unknown(here)))
-    about = [_samples_here(here, result.settings.publish_scores)]
+        about = "This node has no scores of its own."
+        return section(title, about, table_card(_unknown(here)))
+    words = [_samples_here(here, result.settings.publish_scores)]
     if here.local is None and "local" in here.missing:
         why = clean(here.missing["local"], 200)
-        about.append(f"There is no model of this node alone: {why}")
+        words.append(f"No model was trained on this node's samples alone: {why}")
     return section(
         title,
-        [*about, *_two_classes(result)],
+        [*words, *_two_classes(result)],
         table_card(own_table(result), is_wide=True),
+        *_calibration(here.model, pictures),
     )
 
 
-def _calibration(result: Result, pictures: Pictures) -> str:
-    if (scores := calibrated(result)) is None:
+def _all_nodes(result: Result, pictures: Pictures) -> str:
+    if result.scores is None:
         return ""
-    is_own = result.here is not None and scores is result.here.model
-    of = f"{plural(round(scores.n), 'sample')} of {'this node' if is_own else 'all'}"
+    about = (
+        "On validation samples of all nodes, each predicted by networks of the "
+        "ensemble that were not trained on it."
+    )
+    if result.settings.folds == "nodes":
+        about = (
+            "Every node's samples are predicted by networks that were trained without "
+            "that node. This is how well the model does at an organisation that did "
+            "not take part in the training."
+        )
+    total = table_card(total_table(result))
+    is_known = result.here is not None and result.here.model is not None
+    figure_and_table = () if is_known else _calibration(result.scores.total, pictures)
     return section(
-        "Calibration",
-        f"Whether probabilities mean what they say, on {of}.",
+        "How good is the model for all nodes?",
+        [about] if result.here else [about, *_two_classes(result)],
+        total,
+        *figure_and_table,
+        table_card(nodes_table(result), is_wide=True),
+    )
+
+
+def _calibration(scores: Scores, pictures: Pictures) -> tuple[Card | None, Card | None]:
+    """Return whether probabilities mean what they say, as a figure and as a table."""
+    if not scores.calibration:
+        return None, None
+    return (
         figure(
             pictures,
             "calibration",
-            "Right answers by probability",
-            "On the line, as many predictions are right as their probability says.",
+            "Can its probabilities be trusted?",
+            "When the model says 80 %, it should be right 8 times out of 10. Each mark "
+            "is a group of predictions with similar probabilities; the more samples, "
+            "the larger. Vertical lines are 95 % intervals. Marks on the dashed line "
+            "are honest, marks below it are overconfident.",
         ),
         table_card(calibration_table(scores)),
-    )
-
-
-def _all_nodes(result: Result) -> str:
-    if result.scores is None:
-        return ""
-    about = "On validation samples of all nodes, each predicted by a member that was "
-    about += "not trained on it."
-    if result.settings.folds == "nodes":
-        about = (
-            "Every node's samples are predicted by a member that was trained without "
-            "this node: so good is the model at an organisation that it was not "
-            "trained on."
-        )
-    return section(
-        "How good is the model for all",
-        [about] if result.here else [about, *_two_classes(result)],
-        table_card(total_table(result)),
-        table_card(nodes_table(result), is_wide=True),
     )
 
 
@@ -101,35 +109,39 @@ def _two_classes(result: Result) -> list[str]:
         return []
     first, second = (clean(label, 28) for label in result.settings.classes)
     return [
-        f"The positive class is “{second}”: sensitivity is the share of it that is "
-        f"found, specificity that of “{first}”."
+        f"The positive class is “{second}”: sensitivity is the share of “{second}” "
+        f"that is found, specificity the share of “{first}” that is found."
     ]
 
 
 def _samples_here(here: OwnScores, published: bool) -> str:
     if here.samples == "test":
-        return "On the samples of this node's test file. No other node is told."
-    told = "All nodes are told" if published else "No other node is told"
+        return "On the samples of this node's test file. The scores are never shared."
+    told = "All nodes receive the scores." if published else "They are never shared."
     return (
-        "On this node's own samples, each predicted by a member that was not trained "
-        f"on it. {told} how good the model is on them."
+        "On this node's own samples, each predicted by networks of the ensemble that "
+        f"were not trained on it. {told}"
     )
 
 
 def _unknown(here: OwnScores) -> Table:
     rows = [("why", clean(here.missing.get("model", NONE), 200))]
-    return Table("No figures", ("what", "words"), rows)
+    return Table("No scores", ("what", "words"), rows)
 
 
 def own_table(result: Result) -> Table | None:
-    """Return the figures of a node, beside those that it could have alone."""
+    """Return the scores of a node, beside those that it could have alone."""
     here = result.here
     if here is None or here.model is None:
         return None
-    constant = "mean" if result.settings.is_regression else "most frequent class"
+    constant = (
+        "always the mean"
+        if result.settings.is_regression
+        else "always the most frequent class"
+    )
     columns = {
         "model of all nodes": here.model,
-        "of this node alone": here.local,
+        "this node alone": here.local,
         constant: here.baseline,
     }
     known = {name: scores for name, scores in columns.items() if scores is not None}
@@ -140,11 +152,11 @@ def own_table(result: Result) -> Table | None:
     rows.insert(0, ("samples", *(count(scores.n) for scores in known.values())))
     what = {"test": "test sample", "validation": "validation sample"}[here.samples]
     caption = f"On {plural(round(here.model.n), what)} of this node"
-    return Table(caption, ("figure", *known), rows, note=_reasons(here.model))
+    return Table(caption, ("score", *known), rows, note=_reasons(here.model))
 
 
 def _figures_of(scores: Scores) -> list[str]:
-    """Return the figures that scores of this kind have, known or not."""
+    """Return the names of the scores of this kind, known or not."""
     return [
         name
         for name in _NAMES
@@ -153,7 +165,7 @@ def _figures_of(scores: Scores) -> list[str]:
 
 
 def _reasons(scores: Scores) -> str:
-    """Return why figures are not known."""
+    """Return why some scores are not known."""
     by_reason: dict[str, list[str]] = {}
     for name, why in scores.missing.items():
         by_reason.setdefault(clean(why, 200), []).append(_NAMES.get(name, clean(name)))
@@ -178,9 +190,10 @@ def calibration_table(scores: Scores) -> Table:
         (percent(one.confidence), percent(one.accuracy), count(one.n))
         for one in scores.calibration
     ]
-    head = ("probability", "right", "samples")
-    note = f"Mean distance: {percent(scores.calibration_error)}."
-    return Table("In numbers", head, rows, note=note)
+    head = ("mean probability", "right answers", "samples")
+    gap = percent(scores.calibration_error)
+    note = f"Calibration error (mean distance between the first two columns): {gap}."
+    return Table("Probabilities, group by group", head, rows, note=note)
 
 
 def calibrated(result: Result) -> Scores | None:
@@ -192,14 +205,14 @@ def calibrated(result: Result) -> Scores | None:
 
 
 def total_table(result: Result) -> Table | None:
-    """Return the figures of all nodes' validation samples."""
+    """Return the scores on all nodes' validation samples."""
     if result.scores is None:
         return None
     total = result.scores.total
     rows = [(_NAMES[name], _shown(total, name)) for name in _figures_of(total)]
     caption = "On validation samples of all nodes"
     rows.insert(0, ("samples", count(total.n)))
-    return Table(caption, ("figure", "value"), rows, note=_reasons(total))
+    return Table(caption, ("score", "value"), rows, note=_reasons(total))
 
 
 def nodes_table(result: Result) -> Table | None:
@@ -219,7 +232,7 @@ def nodes_table(result: Result) -> Table | None:
     left = len(nodes) - len(rows)
     note = f"{plural(left, 'more node')}: see result.json." if left else ""
     head = ("node", "samples", *(_NAMES[name] for name in names))
-    return Table("Validation samples node by node", head, rows, note=note)
+    return Table("Validation samples, node by node", head, rows, note=note)
 
 
 def _has(scores: Scores, name: str) -> bool:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from dssfn.report.html import Headline
 from dssfn.report.numbers import (
     NONE,
     amount,
@@ -23,10 +22,12 @@ from dssfn.report.numbers import (
 )
 from dssfn.report.table import Table
 from dssfn.report.training import found
-from dssfn.results import Equivalence, Layer, Result
+from dssfn.report.training.headlines import training_time
+from dssfn.results import Layer, Result
 
 MOST_CONFUSIONS = 8
 MOST_TRIED = 24  # rows of what was tried
+RIDGE = "Ridge: how strongly a layer is regularised, as validation chose it."
 MOST_NAMED = 6  # nodes that took part in a layer
 
 _GROUPS = {
@@ -46,169 +47,29 @@ _OF_ADMM = (
 # What means nothing to a network that found its size, and to one of given size.
 _OF_GIVEN = ("alpha", "accuracy", "patience_input", "patience_hidden")
 _OF_FOUND = ("members", "ridge", "scale", "folds", "size", "publish_scores")
+_OF_PRIVACY = ("delta", "colluders")  # a plan without a budget has them as well
 _UNITS = {"latency": "\u202fs", "bandwidth": "\u202fbit/s"}
 _NAMES = {
-    "n_features": "features", "feature_names": "names of features",
+    "n_features": "features", "feature_names": "feature names",
     "n_nodes": "nodes", "n_ranks": "MPI ranks", "tol": "accuracy of an average",
     "n_rounds": "gossip rounds of an average", "n_layers": "hidden layers",
-    "latency": "latency of an exchange", "bandwidth": "bandwidth of a link",
+    "latency": "assumed latency of a link", "bandwidth": "assumed bandwidth of a link",
     "width": "random units of a layer", "alpha": "alpha, radius / √(2Q)",
     "gain": "gain, scale of the random units", "standardize": "inputs are scaled",
     "bias": "constant input", "n_iter": "iterations of a layer",
     "mu_input": "mu of layer 0", "mu_hidden": "mu of other layers",
     "warm_start": "warm start", "balance_mu": "mu balances residuals",
-    "residual_tol": "residuals to stop at", "accuracy": "accuracy of a layer",
+    "residual_tol": "stops at residuals of", "accuracy": "accuracy of a layer",
     "patience_input": "patience at layer 0", "patience_hidden": "patience",
     "ridge": "ridge, regularisation strength", "scale": "scale of the inputs",
     "folds": "what a member leaves out", "size": "how the size is found",
     "class_weight": "weights of classes",
-    "publish_scores": "nodes' own scores are published",
+    "publish_scores": "each node's scores are published",
+    "units": "arithmetic of the units", "members": "networks in the ensemble",
+    "solver": "layers solved by", "consensus": "averages found by",
+    "seed": "random seed", "topology": "graph", "partition": "samples are divided",
+    "image_shape": "shape of a picture",
 }  # fmt: skip
-_KINDS = (
-    "circular", "path", "complete", "star", "grid", "torus", "hypercube", "geometric",
-    "regular",
-)  # fmt: skip
-_DIVIDED = {
-    "iid": "divided at random",
-    "by-class": "divided by class",
-    "one file each": "one file each",
-}
-
-
-def lead(result: Result) -> str:
-    """Return the training in two sentences."""
-    settings = result.settings
-    network = f"one network of {plural(settings.depth, 'hidden layer')}"
-    if found.is_validated(result):
-        network = f"an ensemble of {settings.members} networks"
-        network += f" of {plural(settings.depth, 'hidden layer')}"
-    samples = "" if result.n_train is None else plural(result.n_train, "sample")
-    if settings.n_nodes == 1:
-        return f"One node trained {network} on {samples}."
-    nodes = f"{count(settings.n_nodes)} nodes on {_graph_name(settings.topology)}"
-    if result.node is not None:
-        trained = f"{clean(result.node)}, one of {nodes}, trained {network} "
-        trained += "together with the others. "
-    else:
-        how = clean(settings.partition)
-        trained = f"{nodes} trained {network} together, on {samples}, "
-        trained += f"{_DIVIDED.get(how, f'divided as {how}')}. "
-    return trained + "They sent matrices to their neighbours, and never a sample."
-
-
-def _graph_name(topology: str) -> str:
-    """Return the name of a graph in words, as in "a circular graph of degree 4".
-
-    >>> _graph_name("circular(degree=4)"), _graph_name("roads")
-    ('a circular graph of degree 4', 'the graph “roads”')
-    """
-    kind, _, rest = topology.partition("(degree=")
-    if kind not in _KINDS:
-        return f"the graph “{clean(topology)}”"
-    return f"a {kind} graph" + (f" of degree {clean(rest.rstrip(')'))}" if rest else "")
-
-
-def headlines(result: Result) -> list[Headline]:
-    """Return the numbers that matter."""
-    error = _training_error(result)
-    if result.node is not None:
-        return [*error, *_of_links(result), *_budget(result)]
-    return [
-        _tested(result),
-        *error,
-        *_of_traffic(result),
-        *_one_machine(result.equivalence),
-        *_budget(result),
-    ]
-
-
-def _budget(result: Result) -> list[Headline]:
-    """Return what was spent of privacy, if there was a budget."""
-    privacy = result.privacy
-    if privacy is None:
-        return []
-    words = f"epsilon spent of {privacy.epsilon:g}; delta {privacy.delta:g}"
-    return [Headline("Privacy", f"{privacy.spent:.3g}", words)]
-
-
-def _training_error(result: Result) -> list[Headline]:
-    if result.train_error_db is None:
-        return []
-    kept = result.kept
-    if result.train_accuracy is None:
-        return _error_of_numbers(result, result.train_error_db)
-    words = f"{percent(result.train_accuracy)} of training samples right"
-    if kept is not None and kept.validation_accuracy is not None:
-        share = percent(kept.validation_accuracy)
-        return [Headline("Validation accuracy", share, words)]
-    return [Headline("Training error", decibel(result.train_error_db), words)]
-
-
-def _error_of_numbers(result: Result, train_error_db: float) -> list[Headline]:
-    """Return how good a regression is, on validation samples if there are any."""
-    words = f"{decibel(train_error_db)} on training samples"
-    if result.scores is None or result.scores.total.r2 is None:
-        return [Headline("Training error", decibel(train_error_db), "")]
-    return [Headline("Validation R²", f"{result.scores.total.r2:.3f}", words)]
-
-
-def _of_links(result: Result) -> list[Headline]:
-    """Return what a node sent and received, and how long it took."""
-    links = (result.peers or {}).values()
-    sent = sum(link.bytes_sent for link in links)
-    received = sum(link.bytes_received for link in links)
-    with_all = f"to {plural(len(links), 'neighbour')}; {size(received)} received"
-    return [
-        Headline("Sent", size(sent), with_all),
-        Headline("Time", seconds(result.seconds.total), "from start to end"),
-    ]
-
-
-def _of_traffic(result: Result) -> list[Headline]:
-    sent = result.communication
-    if sent is None:
-        return []
-    a_node = size(sent.bytes_total / result.settings.n_nodes)
-    words = f"rounds with all neighbours, in {_training_time(result)}"
-    return [
-        Headline("Exchanges", count(sent.rounds), words),
-        Headline("Sent over links", size(sent.bytes_total), f"{a_node} a node"),
-    ]
-
-
-def _training_time(result: Result) -> str:
-    training = result.seconds.training
-    return NONE if training is None else seconds(training)
-
-
-def _tested(result: Result) -> Headline:
-    n_test, accuracy, scores = result.n_test, result.test_accuracy, result.test_scores
-    samples = plural(n_test, "test sample") if n_test else "no test samples"
-    if result.settings.is_regression:
-        r2 = NONE if scores is None or scores.r2 is None else f"{scores.r2:.3f}"
-        return Headline("Test R²", r2, samples)
-    words = samples
-    if accuracy is not None:
-        words = f"{count(accuracy * n_test)} of {samples} right"
-    return Headline("Test accuracy", percent(accuracy), words)
-
-
-def _one_machine(equal: Equivalence | None) -> list[Headline]:
-    name = "Gap to one machine"
-    if equal is None:
-        return []
-    if not equal.is_checked:
-        return [Headline(name, "not checked", "asked for by --check-equivalence")]
-    same = f"{percent(equal.prediction_agreement)} same predictions"
-    if equal.central_difference is None:
-        words = "was found there"
-        if equal.prediction_agreement is not None:
-            words += f"; {same}"
-        return [Headline(name, "another size", words)]
-    words = "relative, of the output matrix"
-    if equal.prediction_agreement is not None:
-        words = f"relative; {same}"
-    return [Headline(name, small(equal.central_difference), words)]
 
 
 def graph_table(result: Result) -> Table:
@@ -219,7 +80,7 @@ def graph_table(result: Result) -> Table:
         rows.append(("links", count(graph.n_edges)))
     if graph is not None and graph.diameter is not None:
         rows += [
-            ("hops between the farthest two", count(graph.diameter)),
+            ("hops between the two farthest nodes", count(graph.diameter)),
             ("disagreement left by one gossip round", percent(graph.contraction)),
         ]
     return Table("The graph in numbers", ("property", "value"), rows)
@@ -230,19 +91,23 @@ def layers_table(result: Result) -> Table:
     rows = [_layer_cells(row, result) for row in result.layers]
     head = list(rows[0]) if rows else ["layer"]
     afresh = f"* {found.AFRESH}." if any(row.afresh for row in result.layers) else ""
-    notes = filter(None, (afresh, beside_layers(result)))
+    ridge = RIDGE if "ridge" in head else ""
+    notes = filter(None, (ridge, afresh, beside_layers(result)))
     lines = [list(cells.values()) for cells in rows]
     return Table("Layer by layer", head, lines, note=" ".join(notes))
 
 
 def beside_layers(result: Result) -> str:
-    """Return the rounds that are of no layer, in words; nothing if there are none."""
+    """Return the rounds outside the layers in words; nothing if there are none."""
     sent = result.communication
     if sent is None:
         return ""
-    parts = {"inputs": sent.before_layers.rounds, "scores": sent.after_layers.rounds}
-    told = [f"{plural(n, 'round')} for the {what}" for what, n in parts.items() if n]
-    return f"Beside the layers: {', '.join(told)}." if told else ""
+    parts = {
+        "to agree on the inputs": sent.before_layers.rounds,
+        "to score the model": sent.after_layers.rounds,
+    }
+    told = [f"{plural(n, 'round')} {what}" for what, n in parts.items() if n]
+    return f"Outside the layers: {', '.join(told)}." if told else ""
 
 
 def _layer_cells(row: Layer, result: Result) -> dict[str, str]:
@@ -250,20 +115,20 @@ def _layer_cells(row: Layer, result: Result) -> dict[str, str]:
     cells = {"layer": str(row.layer)}
     if result.settings.finds_size:
         cells["layer"] += ", not kept" * (row.layer > result.settings.depth)
-        cells["units"] = NONE if row.width is None else count(row.width)
-        cells["ridge"] = NONE if row.ridge is None else small(row.ridge)
-        cells["ridge"] += "*" * row.afresh
+        cells["random units"] = NONE if row.width is None else count(row.width)
+        ridge = NONE if row.ridge is None else brief(float(f"{row.ridge:.1e}"))
+        cells["ridge"] = ridge + "*" * row.afresh
     else:
         cells["cost"] = amount(row.cost)
-    cells["error"] = decibel(row.train_error_db)
+    cells["training error"] = decibel(row.train_error_db)
     if row.validation_error_db is not None:
         cells["validation error"] = decibel(row.validation_error_db)
     if not result.settings.is_regression:
-        cells["training"] = percent(row.train_accuracy)
+        cells["training accuracy"] = percent(row.train_accuracy)
         if row.validation_error_db is not None:
-            cells["validation"] = percent(row.validation_accuracy)
+            cells["validation accuracy"] = percent(row.validation_accuracy)
         if result.node is None:
-            cells["test"] = percent(row.test_accuracy)
+            cells["test accuracy"] = percent(row.test_accuracy)
     cells["averages"] = count(row.iterations)
     if result.node is None:
         cells["rounds"], cells["sent"] = _traffic_of(row)
@@ -289,12 +154,12 @@ def found_table(result: Result) -> Table | None:
     if not result.settings.finds_size:
         return None
     rows = [
-        ("members", found.members(result)),
-        ("scale", found.input_scale(result)),
+        ("networks in the ensemble", found.members(result)),
+        ("scale of the inputs", found.input_scale(result)),
         ("width", found.width(result)),
         ("depth", found.depth(result)),
     ]
-    return Table("The size of the network", ("what", "found"), rows)
+    return Table("The size that was found", ("what", "found"), rows)
 
 
 def tried_table(result: Result) -> Table | None:
@@ -308,7 +173,7 @@ def tried_table(result: Result) -> Table | None:
                 one.scale,
                 count(one.width),
                 decibel(one.error_db),
-                "taken" if taken else "",
+                "chosen" if taken else "",
             )
             rows.append(cells)
             if taken or place == len(layer.tried):
@@ -318,10 +183,12 @@ def tried_table(result: Result) -> Table | None:
     few = len(rows) <= MOST_TRIED
     return Table(
         "What was tried",
-        ("layer", "input scale", "units", f"{found.judged_by(result)} error", ""),
+        ("layer", "input scale", "units", f"{found.judged_by(result)} error", "result"),
         rows if few else some[:MOST_TRIED],
         numeric_from=2,
-        note="" if few else "Of a layer, the width that was taken and the last one.",
+        note=""
+        if few
+        else "For each layer, the width that was chosen and the last one.",
     )
 
 
@@ -350,7 +217,7 @@ def confusions_table(result: Result) -> Table | None:
         )
         for true, predicted, number in wrong[:MOST_CONFUSIONS]
     ]
-    head = ("true", "taken for", "samples", "of the class")
+    head = ("true class", "predicted", "samples", "share of the class")
     return Table("Most frequent mistakes", head, rows, numeric_from=2)
 
 
@@ -372,7 +239,7 @@ def classes_table(result: Result) -> Table | None:
         )
         for code in worst[:MOST_CONFUSIONS]
     ]
-    head = ("class", "samples", "found", "of the class")
+    head = ("class", "samples", "found", "share of the class")
     return Table("Classes found least often", head, rows) if rows else None
 
 
@@ -381,18 +248,20 @@ def equivalence_table(result: Result) -> Table | None:
     equal = result.equivalence
     if equal is None:
         return None
-    rows = [("largest difference between two nodes", _or_equal(equal.node_spread))]
+    rows = [("between any two nodes", _or_equal(equal.node_spread))]
     if equal.same_choices is not None:
         rows.append(("same size as one machine", setting(equal.same_choices)))
     if equal.central_difference is not None:
         gap = _or_equal(equal.central_difference)
-        rows.append(("output matrix, to one machine", gap))
+        rows.append(("output matrix, from one machine", gap))
     if equal.layer_cost_gap is not None:
-        rows += [
-            ("cost of a layer, to one machine", _or_equal(equal.layer_cost_gap)),
-            ("same class as one machine", percent(equal.prediction_agreement)),
-        ]
-    return Table("In numbers", ("what", "relative difference"), rows)
+        rows.append(
+            ("cost of a layer, from one machine", _or_equal(equal.layer_cost_gap))
+        )
+    if equal.is_checked and equal.prediction_agreement is not None:
+        share = percent(equal.prediction_agreement)
+        rows.append(("same prediction as one machine", f"{share} of the test samples"))
+    return Table("Relative differences", ("what", "relative difference"), rows)
 
 
 def _or_equal(spread: float) -> str:
@@ -400,8 +269,8 @@ def _or_equal(spread: float) -> str:
 
 
 PERFECT_LINKS = (
-    "* over links that lose or delay letters, in simulated time; what stands above is "
-    "what the same training takes over perfect links."
+    "* over lossy or slow links, in simulated time; the lines above say what the same "
+    "training needs over perfect links."
 )
 
 
@@ -420,11 +289,11 @@ def traffic_table(result: Result) -> Table | None:
             "sent by a node, on average",
             size(sent.bytes_total / result.settings.n_nodes),
         ),
-        ("time of the training", _training_time(result)),
+        ("training time", training_time(result)),
         *_simulated(result),
     ]
     note = "" if result.simulated_network is None else PERFECT_LINKS
-    return Table("All together", ("what", "how much"), rows, note=note)
+    return Table("In total", ("what", "how much"), rows, note=note)
 
 
 def _simulated(result: Result) -> list[tuple[str, str]]:
@@ -435,12 +304,12 @@ def _simulated(result: Result) -> list[tuple[str, str]]:
     sent, needed = network.total, max(network.lockstep_letters, 1)
     return [
         ("simulated time", seconds(network.seconds)),
-        ("letters sent*", count(sent.letters)),
-        ("for each over perfect links*", f"{sent.letters / needed:.2f}"),
-        ("sent again*", count(sent.resent)),
-        ("lost*", count(sent.lost)),
+        ("messages sent*", count(sent.letters)),
+        ("per message over perfect links*", f"{sent.letters / needed:.2f}"),
+        ("messages sent again*", count(sent.resent)),
+        ("messages lost*", count(sent.lost)),
         ("acknowledgements*", count(sent.acknowledgements)),
-        ("sent with all of these*", size(sent.bytes_total)),
+        ("sent in total*", size(sent.bytes_total)),
     ]
 
 
@@ -458,7 +327,7 @@ def links_table(result: Result) -> Table | None:
         )
         for name, link in result.peers.items()
     ]
-    head = ("neighbour", "sent", "received", "waited for", "connections")
+    head = ("neighbour", "sent", "received", "time waited", "connections")
     return Table("Link by link", head, rows)
 
 
@@ -467,9 +336,10 @@ def settings_tables(result: Result) -> list[Table]:
     given = msgspec.to_builtins(result.settings)
     first = [name for name in _OF_THE_NETWORK if name in given]
     settings = {name: given.pop(name) for name in first} | given
-    hidden = {"found"} | without_meaning(
+    hidden = {"found", "schema"} | without_meaning(
         finds_size=result.settings.finds_size, solver=result.settings.solver
     )
+    hidden |= set() if result.settings.is_private else set(_OF_PRIVACY)
     groups: dict[str, list[tuple[str, str]]] = {name: [] for name in _GROUPS}
     for name, value in settings.items():
         if value not in (None, [], ()) and name not in hidden:
