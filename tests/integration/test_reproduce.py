@@ -124,7 +124,7 @@ def test_sets_that_are_not_at_hand_are_left_out_before_the_sweep(
         shown.stderr.count("data are missing: table2 with satimage, letter. Put") == 2
     )
     assert shown.stderr.count("table2: vowel") == len(columns_of("vowel"))
-    assert "| vowel | 20 nodes | the same size, our settings |" in shown.stdout
+    assert "| vowel | 20 nodes | our settings, same size |" in shown.stdout
 
 
 def test_experiments_that_are_left_out_are_named_with_the_way_out(
