@@ -102,7 +102,7 @@ def ports_of(text: str) -> list[int]:
 
 def _said(text: str, what: str) -> list[str]:
     comment = COMMENT.search(text)
-    parts = (comment[1] or "").split(";") if comment else []
+    parts = comment[1].split(";") if comment and comment[1] else []
     for word, *rest in (part.split(maxsplit=1) for part in parts):
         if word == what:
             return [one.strip() for one in rest[0].split(",")]

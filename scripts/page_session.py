@@ -27,7 +27,7 @@ from pathlib import Path
 from scripts.page_blocks import Step, needs_of, ports_of, steps_of
 from scripts.wildcards import ANY, trimmed
 
-PATIENCE = 300.0  # seconds for one block, on a machine that does other things as well
+PATIENCE = 180.0  # seconds for one block, on a machine that does other things as well
 
 # Both read lines with three paths: the code, where to print, and where to say the end.
 PYTHON = """

@@ -9,6 +9,7 @@ goes. No output of a page is typed by hand.
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 
@@ -42,6 +43,8 @@ def _put(lines: list[str], step: Step, printed: str) -> None:
 
 def main(names: list[str]) -> None:
     """Refresh the pages that are named, or all."""
+    # Ended from outside, it still ends what its pages have started.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     given = [Path(name).resolve() for name in names]
     for page in given or filter(is_session, every_page()):
         lacking = missing(read(page))
