@@ -30,7 +30,8 @@ def test_a_page_prints_what_it_says(page):
 
 
 def test_there_are_tutorials():
-    assert {page.stem for page in SESSIONS} >= {"scikit-learn"}
+    names = {"scikit-learn", "four-hospitals", "research", "tuning", "upgrade"}
+    assert {page.stem for page in SESSIONS} >= names
 
 
 PAGE = """
