@@ -159,14 +159,14 @@ def test_a_neighbour_that_left_is_named():
 def test_a_letter_of_another_round_is_an_error():
     a, b = memory_network([[0], [1]], ring_links(2))
     b.exchange(Tag(0, 0, 1, (1,)), {(1, 0): np.ones(1)}, [])
-    with pytest.raises(ProtocolError, match="must send its letter for"):
+    with pytest.raises(ProtocolError, match="must send its message for"):
         a.exchange(Tag(0, 0, 0, (1,)), {}, [(1, 0)])
 
 
 def test_a_letter_of_another_kind_of_numbers_is_an_error():
     a, b = memory_network([[0], [1]], ring_links(2))
     b.exchange(Tag(0, 0, 0, (1,), INT64), {(1, 0): np.array([1])}, [])
-    with pytest.raises(ProtocolError, match=r"letter for .*<f8.* got .*<i8"):
+    with pytest.raises(ProtocolError, match=r"message for .*<f8.* got .*<i8"):
         a.exchange(Tag(0, 0, 0, (1,)), {}, [(1, 0)])
 
 

@@ -92,7 +92,7 @@ def test_a_plan_may_name_them(extended):
 def test_unknown_and_taken_names_are_refused(extended):
     with pytest.raises(PlanError, match="Did you mean `descent`"):
         Plan(n_features=2, classes=(0, 1), solver="decent")
-    with pytest.raises(PlanError, match="taken already"):
+    with pytest.raises(PlanError, match="already taken"):
         SOLVERS.register("gram", object)
-    with pytest.raises(PlanError, match="taken already"):
+    with pytest.raises(PlanError, match="already taken"):
         AVERAGING.register("auto", object)

@@ -300,7 +300,7 @@ def test_labels_that_only_look_alike_are_refused(tmp_path, first, second, has):
     paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
     for path, labels in zip(paths, (first, second), strict=True):
         path.write_text("x,y\n" + "".join(f"1,{label}\n" for label in labels))
-    with pytest.raises(DataError, match=f"of one kind in all files: {has}. Write"):
+    with pytest.raises(DataError, match=f"the same type in all files: {has}. Use"):
         open_shards(paths, "y")
 
 
@@ -366,7 +366,7 @@ def test_a_full_disk_is_reported_with_the_way_out():
         [sys.executable, "-W", "error", "-c", FULL_DISK],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert "Set TMPDIR to a folder with more room, or raise `memory`" in done.stdout
+    assert "Set TMPDIR to a folder with more space, or raise `memory`" in done.stdout
     assert not done.stderr
 
 

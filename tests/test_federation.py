@@ -253,7 +253,7 @@ def test_feature_names_say_how_many_features_there_are(write):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('name = "b"', 'name = "a"', "all differ"),
+        ('name = "b"', 'name = "a"', "different names"),
         ('name = "b"', 'name = "B"', "'B'"),
         ('name = "b"', 'name = "b", adress = "h:2"', "adress"),
         ('"h:1"', '"h"', "host:port"),
@@ -271,7 +271,7 @@ def test_feature_names_say_how_many_features_there_are(write):
         ('["no", "yes"]', "[]", "`classes`"),
         ('classes = ["no", "yes"]', 'targets = ["risk"]', "come with a schema"),
         ('["no", "yes"]', '["no"]', "two classes"),
-        ('["no", "yes"]', '["no", "no"]', "all differ"),
+        ('["no", "yes"]', '["no", "no"]', "be different"),
         ('feature_names = ["x", "y"]', "", "n_features"),
         ('feature_names = ["x", "y"]', "n_features = 0", "n_features"),
         ("[graph]", "round_deadline = 0\n[graph]", "round_deadline"),
@@ -295,7 +295,7 @@ def test_feature_names_say_how_many_features_there_are(write):
         (
             "[training]",
             '[training]\nsolver = "relaxed"\nn_layers = 1\nwidth = 9',
-            "simulated time only",
+            "only in simulated time",
         ),
         ("[training]", "[trainin]", "trainin"),
         ("nodes = ", "nodes == ", "not a TOML file"),
@@ -322,9 +322,9 @@ def test_a_plan_file_that_breaks_a_rule_is_refused(write, old, new, words):
 
 TOO_LONG = {
     "a seed": ("[training]", f"[training]\nseed = {2**63}", "`seed` must be at most"),
-    "a class": ('["no", "yes"]', f'["no", "{"y" * 1001}"]', "at most 1000 letters"),
+    "a class": ('["no", "yes"]', f'["no", "{"y" * 1001}"]', "at most 1000 characters"),
     "classes": ('["no", "yes"]', str([*range(10_001)]), "at most 10000"),
-    "a feature": ('["x", "y"]', f'["x", "{"y" * 1001}"]', "at most 1000 letters"),
+    "a feature": ('["x", "y"]', f'["x", "{"y" * 1001}"]', "at most 1000 characters"),
     "a number": ("[training]", f"[training]\nseed = {'9' * 5000}", "not a TOML file"),
     "nesting": ("[training]", f"[training]\nx = {'[' * 5000}", "not a TOML file"),
 }

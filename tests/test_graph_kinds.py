@@ -120,7 +120,7 @@ def test_edges_that_make_no_graph_are_refused(n_nodes, edges, message):
     ],
 )
 def test_more_edges_than_memory_should_be_taken_for_are_refused(kind, degree, n_edges):
-    rule = f"at most 20,000,000 edges, got {n_edges}. Take fewer nodes, or fewer neigh"
+    rule = f"at most 20,000,000 edges, got {n_edges}. Use fewer nodes, or fewer neigh"
     with pytest.raises(TopologyError, match=re.escape(rule)):
         build_topology(kind, 10_000, degree=degree)
 

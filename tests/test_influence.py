@@ -72,7 +72,7 @@ def test_with_masks_the_total_shows_that_somebody_lied_and_not_who(lie):
     programs = programs_of(plan, shards, lie)
     with Workers(M) as workers, pytest.raises(ProtocolError) as caught:
         run_programs(programs, averaging, workers, masks=masks)
-    assert "Masks hide who it was" in str(caught.value)
+    assert "Masks hide which one" in str(caught.value)
     assert not any(name in str(caught.value) for name in NAMES)
 
 
@@ -105,7 +105,7 @@ def test_without_masks_the_nodes_beyond_a_link_are_named(lie, liar):
     """A leaf of the path, and a node inside of it."""
     ended = over_hosts(lie, masked=False, liar=liar)
     said = [str(exc) for exc in ended if isinstance(exc, ProtocolError)]
-    named = [text for text in said if "sent sums for" in text and "stated" in text]
+    named = [text for text in said if "sent sums for" in text and "announced" in text]
     assert named
     for text in named:
         assert NAMES[liar] in text.partition(" sent sums")[0]
@@ -117,7 +117,7 @@ def test_without_masks_the_nodes_beyond_a_link_are_named(lie, liar):
 def test_with_masks_every_honest_node_stops(lie):
     ended = over_hosts(lie, masked=True)
     assert all(ended)
-    assert any("Masks hide who it was" in str(exc) for exc in ended)
+    assert any("Masks hide which one" in str(exc) for exc in ended)
 
 
 def test_what_was_stated_of_the_nodes_beyond_bounds_their_sums_together():

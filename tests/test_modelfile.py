@@ -143,7 +143,7 @@ def test_a_missing_file_is_named(tmp_path):
 
 
 def test_a_folder_and_a_mistyped_name_are_answered_by_the_way_out(path):
-    with pytest.raises(ModelFileError, match=r"is a folder; name a file in it"):
+    with pytest.raises(ModelFileError, match=r"is a folder; give a file in it"):
         load_network(path.parent)
     with pytest.raises(ModelFileError, match=r"Did you mean `model\.safetensors`"):
         load_network(path.with_suffix(".safetensor"))

@@ -53,5 +53,7 @@ def test_what_is_kept_is_what_was_neither_confirmed_nor_dropped(n_sent, data):
 
 
 def test_nobody_confirms_what_was_not_sent():
-    with pytest.raises(ProtocolError, match="confirms 1 letters, of which 0 were sent"):
+    with pytest.raises(
+        ProtocolError, match="confirms 1 messages, but only 0 were sent"
+    ):
         Outgoing().confirm(1)

@@ -256,7 +256,7 @@ def test_a_part_of_a_picture_is_named_by_its_rows_and_columns():
 
 def test_mistakes_are_explained():
     X = np.zeros((3, 10))
-    with pytest.raises(DataError, match="at least 2 of them, got 1"):
+    with pytest.raises(DataError, match="at least 2, got 1"):
         permutation_importance(network(), X[:, :1])
     for wrong in ({"n_repeats": 1}, {"most_samples": 1}, {"seed": -1}):
         (name,) = wrong

@@ -9,7 +9,7 @@ PUBLIC = """
 DSSFNClassifier DSSFNRegressor DataError DssfnError InputError LayerRecord
 ModelFileError Network NumericalError OverfitWarning Plan PlanError SSFNClassifier
 SSFNRegressor Shard Simulation Topology TopologyError Traffic __version__
-build_topology load_network save_network simulate to_onnx train_node
+build_topology load_network plot save_network simulate to_onnx train_node
 """
 
 

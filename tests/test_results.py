@@ -50,7 +50,7 @@ def test_a_file_of_another_kind_is_refused_by_name(change, said, tmp_path):
         read_result(tmp_path)
     assert said in str(caught.value)
     assert str(path) in str(caught.value)
-    assert "Make it again" in str(caught.value)
+    assert "Run the training again" in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -64,5 +64,5 @@ def test_impossible_numbers_are_refused(field, value, tmp_path):
 
 
 def test_a_folder_without_a_result_is_told_so(tmp_path):
-    with pytest.raises(DataError, match=r"`out` folder of a node; got .*none in"):
+    with pytest.raises(DataError, match=r"`out` folder; got .*it has none"):
         read_result(tmp_path)

@@ -39,7 +39,7 @@ def test_pooled_samples_have_gaps_if_those_of_any_node_have():
     assert not Pooled([plain, plain]).has_gaps
     assert Pooled([plain, gappy]).has_gaps
     plan = Plan(n_features=2, targets=("t",))
-    with pytest.raises(DataError, match="got one with gaps"):
+    with pytest.raises(DataError, match="must not have missing values"):
         check_samples(Pooled([plain, gappy]), plan)
 
 

@@ -60,4 +60,4 @@ def test_a_statement_in_another_node_s_name_is_noticed_by_its_owner():
 @pytest.mark.parametrize("weight", [-1.0, -5.0, np.inf, np.nan])
 def test_a_statement_that_is_no_weight_is_refused(weight):
     error = beside_a_forger([-1.0, weight, -1.0])
-    assert str(error).startswith("b must state how much its samples weigh")
+    assert str(error).startswith("b must announce how much its samples weigh")

@@ -654,9 +654,9 @@ def test_an_edge_list_says_how_many_nodes_there_are_if_nobody_else_does(tmp_path
     ("text", "message"),
     [
         ("# none\n", "links.txt: a graph must have at least one edge"),
-        ("0 1\n1 3\n", "without a gap, but no edge has node 2"),
-        ("1 2\n", "without a gap, but no edge has node 0"),
-        ("0 999999999999999999\n", "without a gap, but no edge has node 1"),
+        ("0 1\n1 3\n", "without gaps, but no edge has node 2"),
+        ("1 2\n", "without gaps, but no edge has node 0"),
+        ("0 999999999999999999\n", "without gaps, but no edge has node 1"),
         ("0 -1\n", "must not be negative, got '0 -1'"),
     ],
 )

@@ -91,7 +91,7 @@ def tables(rows: Sequence[Row]) -> list[Table]:
             _found(rows), ("data", "partition")
         ).items()
     ]
-    head = ("data", "divided", "same sizes", "difference", "agreement", "nodes differ")
+    head = ("data", "divided", "same sizes", "difference", "agreement", "node spread")
     return [Table("Many nodes and one machine", head, lines, 2)]
 
 
@@ -123,7 +123,8 @@ def claims(rows: Sequence[Row]) -> list[Claim]:
     }
     if "20 x 1000" in sent and "iid" in sent:
         fewer = sent["20 x 1000"] / sent["iid"]
-        what = f"{SENT}, {N_NODES} nodes: times fewer numbers than 20 layers of 1000"
+        baseline = "times fewer numbers sent than by 20 layers of 1000"
+        what = f"{SENT}, {N_NODES} nodes: {baseline}"
         found.append(at_least(what, fewer, FEWER, command(NAME)))
     return found
 

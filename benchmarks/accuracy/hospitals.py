@@ -143,8 +143,8 @@ def tables(rows: Sequence[Row]) -> list[Table]:
     ]
     head = ("model", "all patients", "Cleveland", "Hungary", "Switzerland", "VA")
     note = (
-        "Test accuracy in per cent, means over the seeds. FLamby's figures by hospital "
-        "do not average to its figure for all patients; its files have them so."
+        "Test accuracy in per cent, means over the seeds. FLamby's results by hospital "
+        "do not average to its result for all patients; that is how its files are."
     )
     return [Table("Four hospitals", head, [*measured, *published], note=note)]
 
@@ -154,7 +154,7 @@ def claims(rows: Sequence[Row]) -> list[Claim]:
     group = grouped(rows, ("model",)).get((DSSFN,))
     if group is None:
         return []
-    what = "four hospitals: test % of dSSFN, where FLamby's pooled training has 79.5"
+    what = "four hospitals: test % of dSSFN (FLamby's pooled training: 79.5)"
     return [at_least(what, 100 * mean(group, "accuracy"), WANTED, command(NAME))]
 
 

@@ -78,7 +78,7 @@ def tables(rows: Sequence[Row]) -> list[Table]:
         for place, data in enumerate(recall.sets)
     ]
     means = ("mean", *(percent(grid.mean(model)) for grid, model in columns))
-    note = "Negatives: how many of them are recognised. All in per cent of test rows."
+    note = "Negatives: the share that is recognised. All in per cent of test rows."
     caption = "1.5 % positives, balanced class weights"
     return [Table(caption, ("data", *names), [*lines, means], note=note)]
 
@@ -89,7 +89,7 @@ def claims(rows: Sequence[Row]) -> list[Claim]:
     if len(grid.models) < 2:
         return []
     over = f"1.5 % positives, {len(grid.sets)} sets"
-    what = f"{over}: recall % of SSFN, against logistic less 2"
+    what = f"{over}: recall % of SSFN, beside logistic less 2 points"
     measured, wanted = 100 * grid.mean(SSFN), 100 * grid.mean(LOGISTIC) - 2
     return [at_least(what, measured, wanted, command(NAME))]
 

@@ -34,7 +34,7 @@ def make_page(rows: Sequence[Row]) -> str:
             for line in _headlines(part, some)
         ],
         sections=[
-            section("Wanted and measured", "", table_card(_all_claims(found))),
+            section("Targets and results", "", table_card(_all_claims(found))),
             *(_section(part, some) for part, some in found),
             section("Versions", "", table_card(_versions(rows))),
         ],
@@ -59,8 +59,8 @@ def claims_table(claims: Sequence[Claim]) -> Table | None:
         )
         for claim in claims
     ]
-    head = ("what", "wanted", "measured", "reached")
-    return Table("Wanted and measured", head, lines) if lines else None
+    head = ("what", "target", "measured", "reached")
+    return Table("Targets and results", head, lines) if lines else None
 
 
 def _bound(claim: Claim) -> str:

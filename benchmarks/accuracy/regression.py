@@ -89,7 +89,7 @@ def claims(rows: Sequence[Row]) -> list[Claim]:
     others = [grid.mean(model) for model in grid.models if model != SSFN]
     if SSFN not in grid.models or not others:
         return []
-    what = f"{len(grid.sets)} sets: mean R2 of SSFN, against the best other"
+    what = f"{len(grid.sets)} sets: mean R2 of SSFN, beside the best other model"
     return [at_least(what, grid.mean(SSFN), max(others), command(NAME))]
 
 

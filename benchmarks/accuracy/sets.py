@@ -115,11 +115,11 @@ def _against_others(rows: Sequence[Row]) -> list[Claim]:
     over = f"{len(grid.sets)} sets"
     return [
         at_most(
-            f"{over}: mean rank of SSFN, against the best other",
+            f"{over}: mean rank of SSFN, beside the best other model",
             ranks[SSFN], min(ranks[model] for model in others), command(NAME),
         ),
         at_least(
-            f"{over}: mean test % of SSFN, against the best other",
+            f"{over}: mean test % of SSFN, beside the best other model",
             100 * grid.mean(SSFN), best, command(NAME),
         ),
     ]  # fmt: skip
@@ -142,7 +142,7 @@ def _calibrated(rows: Sequence[Row]) -> list[Claim]:
     ):
         grid = grid_of(rows, metric, (SSFN, LOGISTIC))
         if len(grid.models) == 2:
-            what = f"{len(grid.sets)} sets: median {name} of SSFN, against logistic"
+            what = f"{len(grid.sets)} sets: median {name} of SSFN, beside logistic"
             ours, theirs = (float(np.median(grid.of(m))) for m in (SSFN, LOGISTIC))
             found.append(at_most(what, ours, theirs, command(NAME)))
     return found

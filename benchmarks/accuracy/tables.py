@@ -164,9 +164,9 @@ def tables(rows: Sequence[Row]) -> list[Table]:
     head = ("model", "all patients", "AUC", "Cleveland", "Hungary", "Switzerland", "VA")
     note = (
         "The share of sick patients is 36 to 93 % by hospital, which a model of one "
-        "hospital knows without being told. Accuracy in per cent on patients that were "
-        f"left out, in {N_FOLDS} parts, and the area under the ROC curve; means over "
-        "the seeds."
+        "hospital learns from its own patients. Accuracy in per cent on patients that "
+        f"were left out, in {N_FOLDS} parts, and the area under the ROC curve; means "
+        "over the seeds."
     )
     return [Table("Tables as they are", head, measured, note=note)]
 

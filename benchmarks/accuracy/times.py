@@ -85,7 +85,8 @@ def claims(rows: Sequence[Row]) -> list[Claim]:
     grid = grid_of(rows, "ratio", TIMED)
     return [
         at_most(
-            f"{len(grid.sets)} sets: median time of {LABELS[model]}, over the forest's",
+            f"{len(grid.sets)} sets: median time of {LABELS[model]}, in units of the "
+            "forest's",
             median(grid, model), WANTED[model], command(NAME),
         )
         for model in grid.models

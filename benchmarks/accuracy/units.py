@@ -39,7 +39,11 @@ def tasks(choice: Choice) -> list[Task]:
 def tables(rows: Sequence[Row]) -> list[Table]:
     """Return the accuracy by set."""
     grid = grid_of(rows, "accuracy", UNITS)
-    return [table_by_set(grid, "Test accuracy in per cent", percent)]
+    return [
+        table_by_set(
+            grid, "Integer and dense units, test accuracy in per cent", percent
+        )
+    ]
 
 
 def claims(rows: Sequence[Row]) -> list[Claim]:
@@ -48,7 +52,7 @@ def claims(rows: Sequence[Row]) -> list[Claim]:
     if len(grid.models) < 2:
         return []
     behind = 100 * (np.array(grid.of(DENSE)) - np.array(grid.of(INTEGER)))
-    over = f"integer units against dense ones, {len(grid.sets)} sets"
+    over = f"integer and dense units, {len(grid.sets)} sets"
     return [
         at_most(f"{over}: points between the means", abs(float(behind.mean())), 0.2,
                 command(NAME)),

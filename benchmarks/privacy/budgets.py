@@ -68,9 +68,9 @@ def accuracy_table(data_dir: Path | None, n_seeds: int, tell: Tell) -> Table:
     lines.append(line)
     head = ("data", "rows", "delta", *(f"{one:g}" for one in EPSILONS), "no noise")
     note = (
-        "Test accuracy in per cent by epsilon, mean and standard deviation of "
-        f"{n_seeds} trainings with seeds 0 and up; the hospitals as four nodes, the "
-        "other sets at one. No noise: the default network. "
+        "Test accuracy in per cent by epsilon: mean and standard deviation of "
+        f"{n_seeds} trainings, with seeds from 0. The hospitals are four nodes, the "
+        "other sets are at one node. No noise: the default network. "
         f"`{COMMAND}`"
     )
     return Table("What a budget costs", head, lines, 3, note)
@@ -87,13 +87,14 @@ def flamby_table(data_dir: Path | None, n_seeds: int, tell: Tell) -> Table:
     head = ("four hospitals", *(f"{one:g}" for one in FLAMBY_EPSILONS), "no noise")
     note = (
         "The mean of the four hospitals' test accuracies, in per cent, by epsilon; "
-        "delta 1e-4, patients and division as FLamby has them. FLamby's figures are "
-        "those of its repository (`flamby/dp_example/results_fed_heart_disease.csv`): "
-        "every hospital adds noise of its own, for 15 epochs, as there are 15 rounds; "
-        "a round of 100 updates is two epochs of the largest hospital and more of the "
-        f"others, so that their true epsilon is larger. `{COMMAND}`"
+        "delta 1e-4, with the patients and the division of FLamby. FLamby's results "
+        "are from its repository "
+        "(`flamby/dp_example/results_fed_heart_disease.csv`). There every hospital "
+        "adds noise of its own, accounted for 15 epochs, as there are 15 rounds; but a "
+        "round of 100 updates is two epochs of the largest hospital and more of the "
+        f"others, so the true epsilon is larger. `{COMMAND}`"
     )
-    return Table("Beside published figures", head, [mine, theirs], 1, note)
+    return Table("Compared with published results", head, [mine, theirs], 1, note)
 
 
 def _hospitals_line(data_dir: Path | None, n_seeds: int) -> tuple[str, ...]:
@@ -157,9 +158,9 @@ def membership_by_budget(
             )
             tell("  ".join(line))
             lines.append(line)
-    head = ("data", "epsilon", "AUC", "found at 1 % false, %", "told right, %")
+    head = ("data", "epsilon", "AUC", "found at 1 % false positives, %", "correct, %")
     note = (
-        f"As above, by the scores of {n_models} models, each of a random half of the "
-        f"rows. `{COMMAND}`"
+        f"As above, from the scores of {n_models} models, each trained on a random "
+        f"half of the rows. `{COMMAND}`"
     )
     return Table("Was this row trained on, by budget", head, lines, 2, note)

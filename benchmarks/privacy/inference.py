@@ -53,16 +53,17 @@ def membership_table(
             tell("  ".join(line))
             lines.append(line)
     head = (
-        "data", "seen", "AUC", "found at 1 % false, %", "told right, %",
+        "data", "seen", "AUC", "found at 1 % false positives, %", "correct, %",
         "AUC, offline", "AUC, threshold",
     )  # fmt: skip
     note = (
-        f"{n_models} models of each kind, each trained on a random half of the rows "
-        "and attacked for every row with the help of the others, by the likelihood "
-        "ratio: as many trials as models times rows. Guessing: AUC 0.5, found 1 %, "
-        "told right 50 %. In brackets 95 % intervals, over models and rows drawn "
-        "anew. Offline: the attacker has no models that have seen the row. Threshold: "
-        f"one for all rows, no other models. `{COMMAND}`"
+        f"{n_models} models of each kind, each trained on a random half of the rows. "
+        "Each is attacked for every row with the help of the others, by the likelihood "
+        "ratio, so there are as many trials as models times rows. Guessing gives an "
+        "AUC of 0.5, finds 1 % and is correct in 50 %. In brackets: 95 % intervals "
+        "over resampled models and rows. Offline: the attacker has no models that have "
+        "seen the row. Threshold: one threshold for all rows, and no other models. "
+        f"`{COMMAND}`"
     )
     return Table("Was this row trained on?", head, lines, 2, note)
 
@@ -109,10 +110,16 @@ def rows_table(
         line = rows.name, f"{n_rows // 2:,}", *_main_cells(found)
         tell("  ".join(line))
         lines.append(line)
-    head = ("data", "rows trained on", "AUC", "found at 1 % false, %", "told right, %")
+    head = (
+        "data",
+        "rows trained on",
+        "AUC",
+        "found at 1 % false positives, %",
+        "correct, %",
+    )
     note = (
-        f"{N_LARGER} trainings on a random half of twice as many rows, of which the "
-        "totals of layers 0 and 1 are seen, attacked by the likelihood ratio. "
+        f"{N_LARGER} trainings, each on a random half of twice as many rows. The "
+        "attacker sees the totals of layers 0 and 1, and uses the likelihood ratio. "
         f"`{COMMAND}`"
     )
-    return Table("Totals of more rows tell less of each", head, lines, 1, note)
+    return Table("Membership from totals, by number of rows", head, lines, 1, note)

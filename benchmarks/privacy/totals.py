@@ -143,14 +143,14 @@ def subtraction_table(sets: Iterable[LabelledRows], n_repeats: int) -> Table:
         "rows read",
     )  # fmt: skip
     note = (
-        "Relative error of what the first node takes for the sums of each other node: "
-        "the totals less its own sums, divided by the number of other nodes. In "
-        "brackets the error if it took its own sums instead, which needs no totals. "
-        "Rows read: those of all other nodes that it reads without an error in any "
+        "The first node estimates the sums of each other node: the totals less its own "
+        "sums, divided by the number of other nodes. Shown is the relative error; in "
+        "brackets, the error if it took its own sums instead, which needs no totals. "
+        "Rows read: rows of all other nodes that it recovers without an error in any "
         f"field. Random divisions: means of {n_repeats}. Sums cut columns off at 32 "
-        f"deviations, which is why those of rare pixels are not exact. `{COMMAND}`"
+        f"deviations, so those of rare pixels are not exact. `{COMMAND}`"
     )
-    return Table("Of other nodes, from the totals", head, lines, 2, note)
+    return Table("What the totals tell about other nodes", head, lines, 2, note)
 
 
 def _divided(rows: LabelledRows, n_nodes: int, how: str, seed: int) -> Parts:
@@ -245,13 +245,13 @@ def few_rows_table(sets: Iterable[LabelledRows], n_repeats: int) -> Table:
         "other seed",
     )
     note = (
-        "A node has these rows; the others share the rest at random. In per cent: the "
-        "rows that are read without an error in any field / the fields that are right "
-        "/ the relative error, in deviations of the columns. A row that is not read is "
+        "One node has this number of rows; the others share the rest at random. In per "
+        "cent: rows recovered without an error in any field / fields that are right / "
+        "relative error, in deviations of the columns. A row that is not recovered is "
         "guessed to be the mean of the rows that are left in the sums. With and "
         "without: the totals of two trainings of ten nodes, the second without this "
-        "one; and the same if the second has another seed, which changes the folds. "
-        f"Means of {n_repeats} draws. `{COMMAND}`"
+        "one. Other seed: the same, where the second training has another seed, which "
+        f"changes the folds. Means of {n_repeats} draws. `{COMMAND}`"
     )
     head = ("data", "its rows", *ways)
     return Table("Nodes with few rows", head, lines, 1, note)
@@ -286,11 +286,12 @@ def rare_class_table(sets: Iterable[LabelledRows], n_repeats: int) -> Table:
             lines.append((rows.name, f"{n_rows:,}", str(n_rare), share))
     head = ("data", "rows of all nodes", "of the rare class", "of these read, %")
     note = (
-        f"{NODES_WITH_RARE} nodes with equally many rows, at random. Read: without an "
-        "error in any field, by a node that takes its own sums from the totals; rows "
-        f"of other nodes only. Means of {n_repeats} draws. `{COMMAND}`"
+        f"{NODES_WITH_RARE} nodes with equally many rows, at random. Read: recovered "
+        "without an error in any field, by a node that subtracts its own sums from the "
+        f"totals; only rows of other nodes count. Means of {n_repeats} draws. "
+        f"`{COMMAND}`"
     )
-    return Table("A class that few rows have", head, lines, 1, note)
+    return Table("Rare classes", head, lines, 1, note)
 
 
 def _read_rare(rows: LabelledRows, n_rare: int, seed: int) -> float:

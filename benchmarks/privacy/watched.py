@@ -167,11 +167,13 @@ def watched_table(rows: LabelledRows, n: int, tell: Tell) -> Table:
         line = (f"{epsilon:g}", f"{proved:.2f}", f"{100 * right:.1f}")
         tell("  ".join(line))
         lines.append(line)
-    head = ("epsilon of the plan", "epsilon that is proved", "told right, %")
+    head = ("epsilon of the plan", "epsilon that the attack proves", "correct, %")
     note = (
-        f"{rows.name}, {len(rows.y):,} rows and one more, or not, in {n:,} trainings "
-        f"each; delta {DELTA:g}. The attacker knows all other rows and has the totals. "
-        "Proved: exceeded with a confidence of 95 %, by thresholds that were chosen on "
-        f"one half of the trainings and judged on the other. `{COMMAND}`"
+        f"{rows.name}, {len(rows.y):,} rows, with one more row or without it, in {n:,} "
+        f"trainings for each epsilon; delta {DELTA:g}. The attacker knows all other "
+        "rows and has the totals. Proved: the epsilon that is exceeded with a "
+        "confidence of 95 %, by thresholds that were chosen on one half of the "
+        "trainings and judged on the "
+        f"other. `{COMMAND}`"
     )
     return Table("Privacy loss as measured", head, lines, 0, note)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from dssfn._version import __version__
 
 if TYPE_CHECKING:
+    from dssfn import plot as plot
     from dssfn.config import Plan
     from dssfn.errors import (
         DataError,
@@ -56,6 +57,7 @@ __all__ = [
     "__version__",
     "build_topology",
     "load_network",
+    "plot",
     "save_network",
     "simulate",
     "to_onnx",
@@ -73,6 +75,7 @@ _HOMES = {
     "hosting": "Simulation Traffic",
     "modelfile": "load_network save_network",
     "network": "Network",
+    "plot": "",
     "shard": "Shard",
     "simulator": "simulate",
     "topology": "Topology build_topology",

@@ -82,8 +82,8 @@ def make_writable(folder: Path, what: str, *, private: bool = False) -> None:
         _write_probe(folder)
     except OSError as exc:
         raise InputError(
-            f"`{what}` must be a folder to write to, got `{folder}`: {exc.strerror}. "
-            "Name another one."
+            f"`{what}` must be a writable folder, got `{folder}`: {exc.strerror}. "
+            "Choose another one."
         ) from exc
 
 

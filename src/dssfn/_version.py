@@ -1,3 +1,3 @@
-"""The version of the package, which is written nowhere else."""
+"""The version of the package; CITATION.cff repeats it, and a test compares them."""
 
 __version__ = "0.1.0"

@@ -55,9 +55,9 @@ def names_in(certificate: x509.Certificate, what: str) -> list[str]:
     if odd or not names:
         came = listed(odd) or "no DNS name at all"
         raise IdentityError(
-            f"{what} must carry the node's name as a DNS name (subjectAltName) and "
-            f"nothing else that is no node's name, but carries {came}. Have it "
-            "reissued; docs/certificates.md shows how."
+            f"{what} must carry the node's name as a DNS name (subjectAltName), and "
+            f"no name that is not a node's, but carries {came}. Have it reissued; see "
+            "docs/certificates.md."
         )
     return names
 

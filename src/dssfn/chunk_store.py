@@ -81,8 +81,8 @@ class InFile:
                     left = left[self._file.write(left) :]
         except OSError as exc:
             raise DataError(
-                f"Features could not be kept in `{tempfile.gettempdir()}` "
-                f"({exc.strerror}). Set TMPDIR to a folder with more room, or raise "
+                f"Temporary data could not be written to `{tempfile.gettempdir()}` "
+                f"({exc.strerror}). Set TMPDIR to a folder with more space, or raise "
                 "`memory`."
             ) from exc
 

@@ -108,7 +108,7 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if len(names) > MOST_NODES:
             raise PlanError(f"`nodes` must be at most {MOST_NODES}, got {len(names)}.")
         if len(set(names)) < len(names) or not names:
-            raise PlanError(f"`nodes` must have names that all differ, got {names}.")
+            raise PlanError(f"`nodes` must have different names, got {names}.")
         if not 0 < self.round_deadline < 1e6:
             raise PlanError(
                 "`round_deadline` must be a positive number of seconds, "
@@ -121,9 +121,9 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 )
         if self.publish_sites and self.min_rows < self.min_cell:
             raise PlanError(
-                "`min_rows` must be at least `min_cell` where `publish_sites` shows "
+                "`min_rows` must be at least `min_cell` if `publish_sites` shows "
                 f"every node's number of rows, got {self.min_rows} and "
-                f"{self.min_cell}. Raise `min_rows`, or publish no sites."
+                f"{self.min_cell}. Raise `min_rows`, or turn `publish_sites` off."
             )
         for a, b in self.graph.edges or ():
             if a not in names or b not in names or a == b:
@@ -141,7 +141,7 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.leave_after is not None and self.quorum is None:
             raise PlanError(
                 "`leave_after` must come with a `quorum`: without one, all nodes must "
-                "be there, and nobody is left out."
+                "be there and none is left out."
             )
         if self.leave_after is not None and not 0 < self.leave_after < 1e6:
             raise PlanError(
@@ -155,19 +155,21 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         colluders = self.training.colluders
         if not self.secure:
             raise PlanError(
-                "`epsilon` needs `secure` = true: a node adds its share of the noise "
-                "only, and without masks neighbours would see sums with no more."
+                "`epsilon` needs `secure` = true: each node adds only its share of "
+                "the noise, and without masks its neighbours would see sums with no "
+                "more noise than that."
             )
         if self.mask_degree not in (None, len(self.nodes) - 1):
             raise PlanError(
-                "`mask_degree` must be left out with `epsilon`: all nodes share masks "
-                "with all others then, as fewer partners could work together to see a "
-                f"node's sums with its own share of the noise; got {self.mask_degree}."
+                "`mask_degree` must be left out with `epsilon`: then every node "
+                "shares masks with all others, as fewer partners could collude to see "
+                "a node's sums with only its own share of the noise; got "
+                f"{self.mask_degree}."
             )
         if colluders >= len(self.nodes):
             raise PlanError(
-                f"`colluders` must be fewer than the {len(self.nodes)} nodes, the "
-                f"others' noise is what is left of it, got {colluders}."
+                f"`colluders` must be fewer than the {len(self.nodes)} nodes, as only "
+                f"the noise of the others protects, got {colluders}."
             )
 
     def _check_quorum(self, quorum: int) -> None:
@@ -176,7 +178,8 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if not n_nodes < 2 * quorum <= 2 * n_nodes:
             raise PlanError(
                 f"`quorum` must be more than half of the {n_nodes} nodes, so that two "
-                f"groups can never both go on, and at most {n_nodes}; got {quorum}."
+                f"groups can never both continue, and at most {n_nodes}; got "
+                f"{quorum}."
             )
         if quorum == n_nodes:
             return
@@ -187,11 +190,11 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             )
         reasons = {
             "the sums of this training are real numbers": not plan.is_exact,
-            "`epsilon` shares the noise out among all nodes": plan.is_private,
+            "`epsilon` divides the noise among all nodes": plan.is_private,
             '`folds` = "nodes" leaves every node out in turn': plan.folds == "nodes",
-            "`publish_scores` is about every node": plan.publish_scores,
-            "with a `ridge` that is given no layer is compared with the one before "
-            "it, by which `n_layers` is found": _is_found_by_ridge(plan),
+            "`publish_scores` shows scores of every node": plan.publish_scores,
+            "with a given `ridge` no layer is compared with the previous one, which "
+            "is how `n_layers` is chosen": _is_found_by_ridge(plan),
         }
         if found := next((text for text, is_so in reasons.items() if is_so), None):
             raise PlanError(
@@ -280,9 +283,9 @@ def check_secure(plan: Plan) -> None:
     """
     if not plan.is_exact:
         raise PlanError(
-            "`secure`: masks hide sums of integers only, and the sums of this training "
-            'are real numbers. Write units = "integer", or secure = false, with which '
-            "nodes see sums of their neighbours."
+            "`secure`: masks can hide only sums of integers, but the sums of this "
+            'training are real numbers. Write units = "integer", or secure = false, '
+            "with which nodes see sums of their neighbours."
         )
 
 
@@ -290,8 +293,8 @@ def _check_by_averages(plan: Plan) -> None:
     """Refuse a solver whose letters no real network carries."""
     if plan.solver == "relaxed":
         raise PlanError(
-            "`solver`: relaxed runs in simulated time only. Leave `solver` out, or try "
-            "it with `dssfn simulate --solver relaxed --loss 0.1`."
+            "`solver`: relaxed runs only in simulated time. Leave `solver` out, or "
+            "try it with `dssfn simulate --solver relaxed --loss 0.1`."
         )
 
 
@@ -330,8 +333,8 @@ def split_address(address: str) -> tuple[str, int]:
     host, colon, port = address.rpartition(":")
     if not colon or not host or not port.isdecimal() or not 0 <= int(port) < 65536:
         raise PlanError(
-            "An address must read host:port, as in a.example.org:7400; "
-            f"got {address!r}."
+            "An address must be host:port, such as a.example.org:7400; got "
+            f"{address!r}."
         )
     return host.strip("[]"), int(port)
 
@@ -347,14 +350,14 @@ def load_federation(path: str | Path) -> Federation:
         if "targets" in training and "schema" not in training:
             raise PlanError(
                 f"`{path}`: `targets` under [training] must come with a schema: to "
-                "predict numbers, let `dssfn schema FILE --target COLUMN --number` "
-                "write one, and give it to `dssfn federation init --schema`."
+                "predict numbers, write one with `dssfn schema FILE --target COLUMN "
+                "--number`, and give it to `dssfn federation init --schema`."
             )
         for field in ("classes", "feature_names"):
             if training.get(field) == []:
                 raise PlanError(
-                    f"`{path}`: `{field}` under [training] must be filled in, alike on "
-                    "every node; it is still empty."
+                    f"`{path}`: `{field}` under [training] is still empty. Fill it "
+                    "in, with the same value on every node."
                 )
         if "schema" in training:
             schema: Schema = convert_toml(training["schema"], Schema, path, STRUCTS)

@@ -77,7 +77,9 @@ def _grid(n_nodes: int, *, periodic: bool = False) -> Links:
 def _hypercube(n_nodes: int) -> Links:
     power = n_nodes.bit_length() - 1
     rule = f"`n_nodes` must be a power of two for a hypercube, got {n_nodes}."
-    demand(n_nodes == 2**power, f"{rule} Near are {2**power} and {2 * 2**power}.")
+    demand(
+        n_nodes == 2**power, f"{rule} The nearest are {2**power} and {2 * 2**power}."
+    )
     check_edges(n_nodes * power // 2)
     i = np.tile(np.arange(n_nodes), power)
     return Links.of_pairs(n_nodes, i, i ^ np.repeat(1 << np.arange(power), n_nodes))

@@ -119,9 +119,9 @@ def check_edges(n_edges: int) -> None:
     """Refuse more edges than memory should be taken for."""
     if n_edges > MOST_EDGES:
         raise TopologyError(
-            f"A graph must have at most {MOST_EDGES:,} edges, got {n_edges:,}. Take "
-            "fewer nodes, or fewer neighbours for each: averages need no more than "
-            "that all nodes are connected."
+            f"A graph must have at most {MOST_EDGES:,} edges, got {n_edges:,}. Use "
+            "fewer nodes, or fewer neighbours for each: it is enough that the graph "
+            "is connected."
         )
 
 

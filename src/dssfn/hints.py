@@ -59,7 +59,7 @@ def no_file(path: Path, meant: str = "") -> str:
     `meant` is a question that ends it, if the caller knows better what was meant.
     """
     if path.is_dir():
-        return f"`{path}` is a folder; name a file in it."
+        return f"`{path}` is a folder; give a file in it."
     if not path.parent.is_dir():
         return f"`{path}` does not exist, nor does its folder."
     close = meant or _near_file(path) or " Check the path."

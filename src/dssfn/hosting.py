@@ -32,11 +32,20 @@ class Traffic:
     Parameters
     ----------
     rounds : int
-        Neighbour exchanges: B, summed over all averagings.
+        Rounds of exchange with neighbours: B, summed over all averagings.
     scalars_per_node : int
         Message size summed over the rounds: the paper's Q n B K.
     bytes_total : int
         Bytes of payload over all directed links.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dssfn import DSSFNClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> traffic = DSSFNClassifier(4, random_state=0).fit(X, y).traffic_
+    >>> traffic.rounds > 0 and traffic.bytes_total > 0
+    True
     """
 
     rounds: int = 0
@@ -57,7 +66,7 @@ class Simulation:
     Parameters
     ----------
     networks : tuple of Model
-        One per node of the host; they are equal up to the accuracy of the averages.
+        One per node of this process; they are equal up to the accuracy of the averages.
     history : tuple of LayerRecord
         One record per layer.
     traffic : Traffic
@@ -66,13 +75,24 @@ class Simulation:
         The same by layer; -1 holds what was agreed on before layer 0, and the last
         layer also holds what was agreed on after it.
     traffic_after : Traffic
-        The part of it after the last layer was solved: how good the model is.
+        The part of it after the last layer was solved, for the model's scores.
     consensus : str
         The averaging scheme that was used.
     seconds : float
         Wall time of the training.
     scores : AgreedScores, optional
-        How good the model is on validation samples, if it was trained with some.
+        How well the model does on validation samples, if there were any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dssfn import Plan, Shard, build_topology, simulate
+    >>> X, T = np.arange(12.0).reshape(1, 12), np.eye(2)[:, np.arange(12) % 2]
+    >>> shards = [Shard(X[:, m::3], T[:, m::3]) for m in range(3)]
+    >>> plan = Plan(n_features=1, classes=("a", "b"), n_layers=1, width=5)
+    >>> result = simulate(shards, plan, build_topology("complete", 3))
+    >>> len(result.networks), len(result.history)
+    (3, 2)
     """
 
     networks: tuple[Model, ...]

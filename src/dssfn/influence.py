@@ -23,17 +23,17 @@ from dssfn.programs import INPUTS, Message
 MOST_NAMED = 8
 
 WHO_IT_IS = (
-    "Nobody can tell who it was. Ask all nodes for what they recorded (`dssfn node run "
-    "--record`), or leave nodes out one after another."
+    "It cannot be determined which one. Ask all nodes for their recordings (`dssfn "
+    "node run --record`), or leave out one node after another."
 )
 MASKS_HIDE_IT = (
-    "Masks hide who it was. Stop, and rehearse with `secure = false` on made-up data "
-    "that all agree on, where the node is named; or leave nodes out one after another; "
-    "or ask all for what they recorded (`dssfn node run --record`)."
+    "Masks hide which one. Stop, and rehearse with `secure = false` on made-up data "
+    "that all agree on, where the node is named; or leave out one node after another; "
+    "or ask all nodes for their recordings (`dssfn node run --record`)."
 )
 IT_IS_KNOWN = (
-    "Stop, and ask there what is run and what was recorded (`dssfn node run "
-    "--record`), or train without it."
+    "Stop, and ask its organisation what that node runs and for its recording (`dssfn "
+    "node run --record`), or train without it."
 )
 
 
@@ -88,7 +88,7 @@ def check_total(
     fault = message.bounds.fault(total, math.inf if stated is None else stated.total)
     if fault:
         raise ProtocolError(
-            f"Some node has sent sums for {_place(message)} that no rows give: "
+            f"Some node has sent sums for {_place(message)} that no data can produce: "
             f"{fault}. {MASKS_HIDE_IT if is_masked else WHO_IT_IS}"
         )
 
@@ -117,7 +117,7 @@ def check_share(
     if fault := message.bounds.fault(sums, weight):
         raise ProtocolError(
             f"{_named(stated.names, nodes, by)} sent sums for {_place(message)} that "
-            f"rows of a weight of {weight:g}, as stated, do not give: {fault}. "
+            f"rows with its announced weight of {weight:g} cannot produce: {fault}. "
             f"{IT_IS_KNOWN}"
         )
 

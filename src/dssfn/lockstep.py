@@ -60,9 +60,9 @@ def drive(
             replies: Sequence[Any] = _run_agreed(requests, workers)
         elif isinstance(requests[0], Joint):
             raise PlanError(
-                "`solver` must find its layers by averages where nodes walk in step; "
-                "this one sends letters of its own, which takes simulated time: "
-                "`dssfn simulate --loss 0.1`, or `dssfn.events.simulate_events`."
+                "`solver` must work by averaging when nodes run in lockstep; this one "
+                "sends messages of its own, which needs simulated time: `dssfn "
+                "simulate --loss 0.1`, or `dssfn.events.simulate_events`."
             )
         else:
             replies = answer(requests)

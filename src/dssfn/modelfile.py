@@ -86,21 +86,40 @@ def save_network(
     private: bool = False,
     took_part: Sequence[Sequence[str]] = (),
 ) -> None:
-    """Write a network, or that of a fitted estimator, to a file.
+    """Write a trained network, or that of a fitted estimator, to a file.
 
     The file is written whole or not at all.
 
     Parameters
     ----------
-    network : Network, Ensemble or estimator
-        What is written.
+    network : Network, Ensemble or fitted estimator
+        The model to write.
     path : str or Path
-        The file.
+        The file; an existing one is replaced.
     private : bool
-        Whether nobody but its owner can read the file.
+        Whether only the owner of the file can read it.
     took_part : sequence of sequences of str
-        The names of the nodes whose samples each layer was learned from; left out if
-        all nodes took part in all layers.
+        For each layer, the names of the nodes that took part in it; left out if all
+        nodes took part in all layers.
+
+    Raises
+    ------
+    InputError
+        If `network` is neither a network nor a fitted estimator.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import load_iris
+    >>> from dssfn import SSFNClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SSFNClassifier(n_layers=2, width=20, random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_network(model, Path(folder) / "iris.safetensors")
+    ...     again = load_network(Path(folder) / "iris.safetensors")
+    >>> bool((SSFNClassifier.from_network(again).predict(X) == model.predict(X)).all())
+    True
     """
     network = network_of(network)
     tensors = _tensors(network)
@@ -173,10 +192,32 @@ def _added_since(version: int) -> dict[str, Any]:
 def load_network(path: str | Path) -> Model:
     """Read a network from a file written by `save_network`.
 
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+
+    Returns
+    -------
+    Network or Ensemble
+        The model. `SSFNClassifier.from_network`, or `SSFNRegressor.from_network`, makes
+        an estimator of it.
+
     Raises
     ------
     ModelFileError
-        If the file is missing, damaged, not a dssfn model, or of a newer version.
+        If the file is missing, damaged, not a dssfn model, or written by a newer
+        version.
+
+    Examples
+    --------
+    See `save_network`. A file that is not there is an error:
+
+    >>> load_network("no-such-file.safetensors")
+    Traceback (most recent call last):
+        ...
+    dssfn.errors.ModelFileError: There is no model file: `no-such-file.safetensors` \
+does not exist. Check the path.
     """
     path = Path(path)
     if not path.is_file():
@@ -198,8 +239,8 @@ def load_network(path: str | Path) -> Model:
     network = _assemble(path, header.plan, tensors)
     if header.content != _digest(header.version, header.plan, tensors):
         raise ModelFileError(
-            f"`{path}` is damaged: it does not hold what was written. "
-            "Copy it again from there."
+            f"`{path}` is damaged: its checksum is wrong. Copy it again from where it "
+            "was written."
         )
     if header.random != random_digest(header.plan):
         raise ModelFileError(
@@ -257,7 +298,7 @@ def _check_found(path: Path, plan: Plan) -> None:
     for name in ("n_layers", "width", "members"):
         if plan.finds_size and getattr(plan, name) == AUTO:
             raise ModelFileError(
-                f"`{path}` leaves `{name}` open, so it is not the file of a trained "
+                f"`{path}` does not fix `{name}`, so it is not the file of a trained "
                 "model. Copy it again from where it was written."
             )
 

@@ -181,14 +181,25 @@ class Network:
     Parameters
     ----------
     plan : Plan
-        What the nodes agreed on, the key of the random matrices included.
+        What the nodes agreed on, including the seed of the random matrices.
     outputs : tuple of arrays
         O_0 of shape (Q, P), or (Q, P + 1) with a bias, then O_1 .. O_L of shape (Q, n).
     shift, scale : arrays of shape (P,)
-        The inputs are used as (x - shift) / scale, if the plan says so.
+        The inputs are used as (x - shift) / scale, if the plan standardises them.
     target_shift, target_scale : arrays of shape (Q,)
-        Predictions of a regression are scaled by the second and shifted by the first;
-        left out, they are what the last layer gives.
+        Predictions of a regression are multiplied by `target_scale` and shifted by
+        `target_shift`; if left out, they are the last layer's outputs.
+
+    Examples
+    --------
+    Samples are columns here:
+
+    >>> from sklearn.datasets import load_iris
+    >>> from dssfn import SSFNClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SSFNClassifier(n_layers=2, width=20, random_state=0).fit(X, y)
+    >>> model.network_.scores(X[:5].T).shape
+    (3, 5)
     """
 
     plan: Plan

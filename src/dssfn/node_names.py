@@ -38,6 +38,6 @@ def check_node_name(what: str, name: str) -> None:
     if not is_node_name(name):
         shown = repr(name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + "..")
         raise PlanError(
-            f"{what} must be made of lower-case letters, digits, '-' and '.', as a "
-            f"host's name is; got {shown}. Choose another name."
+            f"{what} must consist of lower-case letters, digits, '-' and '.', like a "
+            f"host name; got {shown}. Choose another name."
         )

@@ -68,7 +68,7 @@ class Outgoing(Generic[Item]):
         """Drop all up to a number, which the other end says it has."""
         if received > self.n_sent:
             raise ProtocolError(
-                f"it confirms {received} letters, of which {self.n_sent} were sent"
+                f"it confirms {received} messages, but only {self.n_sent} were sent"
             )
         while self.unconfirmed and self.unconfirmed[0].number <= received:
             self.unconfirmed.popleft()

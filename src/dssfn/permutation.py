@@ -328,8 +328,8 @@ def _column(group: Group, names: Sequence[str], each: Array) -> ColumnImportance
 def _check(n_samples: int, n_columns: int) -> None:
     if n_samples < 2:
         raise DataError(
-            "A column is permuted among samples, so there must be at least 2 of them, "
-            f"got {n_samples}. Give a file with more rows."
+            "Columns are shuffled among samples, so there must be at least 2, got "
+            f"{n_samples}. Give a file with more rows."
         )
     if n_columns > MOST_COLUMNS:
         raise InputError(
@@ -342,7 +342,7 @@ def _check_settings(n_repeats: int, seed: int, most_samples: int) -> None:
     if not 2 <= n_repeats <= MOST_REPEATS:
         raise InputError(
             f"`n_repeats` must lie in 2..{MOST_REPEATS}, so that a deviation can be "
-            f"told, got {n_repeats}."
+            f"computed, got {n_repeats}."
         )
     if seed < 0:
         raise InputError(f"`seed` must be at least 0, got {seed}.")

@@ -128,8 +128,8 @@ def choose_parties(
 def _check_folds(plan: Plan, topology: Topology) -> None:
     if plan.folds == "nodes" and plan.size == AUTO and topology.n_nodes < 2:
         raise PlanError(
-            '`folds`: "nodes" leaves whole nodes out, and of one node nobody is left '
-            'to train on. Take part with more nodes, or write folds = "rows".'
+            '`folds`: "nodes" leaves whole nodes out, so with one node nothing is '
+            'left to train on. Use more nodes, or write folds = "rows".'
         )
 
 

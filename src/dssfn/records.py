@@ -36,7 +36,7 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class LayerRecord:
-    """The state of the whole network after one layer, as far as averages are exact.
+    """Metrics of one layer over all nodes, up to the accuracy of the averages.
 
     Parameters
     ----------
@@ -47,23 +47,35 @@ class LayerRecord:
     train_error_db : float
         10 log10(cost / sum_m ||T_m||_F^2).
     train_accuracy : float, optional
-        Share of the training samples whose largest output is the right one; None for a
-        regression. Weights of classes do not count here, those of samples do.
+        Share of the training samples that are classified correctly; None for a
+        regression. Sample weights count here, class weights do not.
     iterations : int
-        Averagings that solving the layer took.
+        Number of averagings that solving the layer took.
     width, ridge : optional
-        The random units, and the ridge in units of the mean eigenvalue of the layer's
-        Gram matrix (None: the layer before is kept), as validation chose them.
+        The number of random units, and the ridge in units of the mean eigenvalue of the
+        layer's Gram matrix, as chosen by validation. A ridge of None keeps the previous
+        layer as it is.
     afresh : bool
-        Whether the ridge pulls to the mean of the scores, and not to the layer before.
+        Whether the ridge pulls towards the mean of the scores instead of towards the
+        previous layer.
     validation_error_db, validation_accuracy : float, optional
         The same metrics for samples that a member was not trained on; a regression has
         no accuracy.
     tried : tuple of Tried
-        What was tried in this layer, if there was a choice of scale or width.
+        Everything that was tried in this layer, if scale or width had to be chosen.
     unvalidated, unaware : int
-        Of layer 0: members that left no sample out, since no sample is in their fold,
-        and members that were trained on no sample of some class.
+        Of layer 0: the number of members that left no sample out, as their fold is
+        empty, and the number of members that were trained without any sample of some
+        class.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dssfn import SSFNClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SSFNClassifier(n_layers=2, width=20, random_state=0).fit(X, y)
+    >>> [record.layer for record in model.history_]
+    [0, 1, 2]
     """
 
     layer: int
@@ -155,19 +167,19 @@ def warning_about(kept: Described) -> str:
     is_found = kept.validation_error_db is not None or kept.unvalidated > 0
     if is_found and kept.layer == 0 and kept.ridge is None:
         return (
-            "The model predicts the same for every sample: nothing that was tried is "
-            "better on samples that were left out. If many samples are equal, note "
-            "that equal ones are left out together; `members = 1` with numbers for "
-            "`n_layers` and `width` leaves none out."
+            "The model predicts the same for every sample: nothing that was tried "
+            "does better on samples that were left out. If many samples are "
+            "identical, note that identical ones are left out together; `members = 1` "
+            "with numbers for `n_layers` and `width` leaves none out."
         )
     training, validation = kept.train_accuracy, kept.validation_accuracy
     if training is None or validation is None or training < 1 - NOISE:
         return ""
     if validation < 1 - OVERFITTED:
         return (
-            f"All training samples are classified correctly, but only {validation:.1%} "
-            "of those that a member was not trained on. Expect the latter of new "
-            "samples. More samples may help, or fewer features."
+            "All training samples are classified correctly, but only "
+            f"{validation:.1%} of those that a member was not trained on. Expect the "
+            "latter for new samples. More samples may help, or fewer features."
         )
     return ""
 

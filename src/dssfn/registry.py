@@ -56,7 +56,7 @@ class Registry:
     def register(self, name: str, implementation: Any) -> None:
         """Add an implementation from outside; names that are taken are refused."""
         if name in self._known or name == "auto":
-            raise PlanError(f"`{self._setting}`: the name {name!r} is taken already.")
+            raise PlanError(f"`{self._setting}`: the name {name!r} is already taken.")
         self._known[name] = implementation
 
 

@@ -486,10 +486,10 @@ def read_result(folder: Path) -> Result:
     """Return the result that a training left in a folder."""
     path = folder / RESULT_FILE
     if not path.is_file():
-        why = "there is none in it" if folder.is_dir() else "there is no such folder"
+        why = "it has none" if folder.is_dir() else "there is no such folder"
         raise DataError(
             f"`DIR` must be a folder with a {RESULT_FILE}, as `dssfn simulate --out "
-            f"DIR` leaves it, or the `out` folder of a node; got `{folder}`: {why}."
+            f"DIR` writes it, or a node's `out` folder; got `{folder}`: {why}."
         )
     return read_result_file(path)
 
@@ -501,12 +501,12 @@ def read_result_file(path: Path) -> Result:
     except OSError as exc:
         raise DataError(
             f"`{path}` cannot be read: {exc.strerror}. Give the {RESULT_FILE} that a "
-            "training has left."
+            "training wrote."
         ) from exc
     try:
         return msgspec.convert(json.loads(content), Result)
     except (ValueError, RecursionError, msgspec.ValidationError) as exc:
         raise DataError(
-            f"`{path}` must be what this version of dssfn writes; it cannot be read as "
-            f"that ({exc}). Make it again in another folder."
+            f"`{path}` must be a file that this version of dssfn wrote, but it cannot "
+            f"be read ({exc}). Run the training again with another folder."
         ) from exc

@@ -100,8 +100,8 @@ class RowFile:
                 yield msgspec.json.decode(line, type=Row)
             except msgspec.ValidationError as exc:
                 raise DataError(
-                    f"`{self.path}` must hold rows as this version of dssfn writes "
-                    f"them, got {line[:60]!r}. Choose another folder."
+                    f"`{self.path}` must hold rows that this version of dssfn wrote, "
+                    f"got {line[:60]!r}. Choose another folder."
                 ) from exc
             except msgspec.DecodeError:
                 continue  # the last line of a sweep that was killed

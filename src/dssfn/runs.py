@@ -230,8 +230,8 @@ def _kinds(T: Array, plan: Plan, how: str | NDArray[np.intp]) -> NDArray[np.intp
         return codes
     if isinstance(how, str) and how.startswith(BY_CLASS):
         raise PlanError(
-            f"`partition`: {how} divides samples by their class, which they do not "
-            "have in a regression. Use iid, or give the node of every sample."
+            f"`partition`: {how} divides samples by class, but a regression has no "
+            "classes. Use iid, or give the node of every sample."
         )
     return np.zeros(T.shape[1], dtype=np.intp)
 
@@ -280,8 +280,8 @@ def train_in_time(
     conditions = run.conditions or Conditions()
     if run.secure:
         raise PlanError(
-            "`secure` must be left out with links or nodes that are not perfect: masks "
-            "change nothing of what is lost or delayed, and are not simulated there."
+            "`secure` must be left out with imperfect links or nodes: masks do not "
+            "change what is lost or delayed, and are not simulated there."
         )
     return simulate_events(
         run.shards,
@@ -322,13 +322,15 @@ def execute(
     start = time.perf_counter()
     if check_equivalence and run.plan.folds == "nodes":
         raise PlanError(
-            '`folds`: "nodes" leaves whole nodes out, and one machine has none, so '
-            'there is nothing to compare with. Do not ask for it, or take "rows".'
+            '`folds`: "nodes" leaves whole nodes out, which one machine cannot do, so '
+            "there is nothing to compare with. Do not ask for the comparison, or use "
+            '"rows".'
         )
     if check_equivalence and run.plan.is_private:
         raise PlanError(
-            "`epsilon`: noise makes every training another model, so that there is "
-            "none to compare with. Do not ask for it, or leave `epsilon` out."
+            "`epsilon`: with noise every training gives another model, so there is "
+            "nothing to compare with. Do not ask for the comparison, or leave "
+            "`epsilon` out."
         )
     events = None
     if run.conditions is None:

@@ -263,8 +263,8 @@ def _check_deviations(
         column, other_way = place.of(is_lost)
         raise DataError(
             f"{column}: numbers must vary by more than 2^-118, about 3e-36, so that "
-            "sums of their squares are exact, or not at all; these vary by less. Give "
-            f"the column in another unit{other_way}."
+            "sums of their squares are exact, or not at all; these vary by less. Use "
+            f"another unit for the column{other_way}."
         )
 
 
@@ -319,8 +319,8 @@ def _check(X: Array, place: _Place) -> None:
         column, other_way = place.of(np.any(~fits, axis=1))
         raise DataError(
             f"{column}: numbers must be below 2^127, about 1.7e38, so that their sums "
-            "are exact; some are larger. Correct them, or give the column in another "
-            f"unit{other_way}."
+            "are exact; some are larger. Correct them, or use another unit for the "
+            f"column{other_way}."
         )
 
 

@@ -61,7 +61,7 @@ class Samples(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Samples and targets of one node; columns are samples.
+    """The samples and targets of one node, with one column per sample.
 
     Parameters
     ----------
@@ -71,10 +71,23 @@ class Shard:
         Targets: real numbers, or one-hot columns for classification. A class that this
         node has never seen has a row of zeros: the rows follow the agreed class list.
     weights : array of shape (J,), optional
-        How much each sample counts. A weight of 2 is the sample twice, a weight of 0 is
-        no sample; left out, each counts once.
+        How much each sample counts. A weight of 2 counts the sample twice, a weight of
+        0 leaves it out. By default each counts once.
     has_gaps : bool
         Whether features may be missing, as NaN.
+
+    Raises
+    ------
+    DataError
+        If the shapes do not match, there are no samples, or numbers are not finite.
+
+    Examples
+    --------
+    Three samples with two features, in two classes:
+
+    >>> T = one_hot(np.array([0, 1, 0]), 2)
+    >>> Shard(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), T).n_samples
+    3
     """
 
     X: Array
@@ -92,8 +105,8 @@ class Shard:
             )
         if self.X.shape[1] != self.T.shape[1]:
             raise DataError(
-                f"`X` and `T` must have as many columns, got {self.X.shape[1]} "
-                f"and {self.T.shape[1]}."
+                "`X` and `T` must have the same number of columns, got "
+                f"{self.X.shape[1]} and {self.T.shape[1]}."
             )
         if self.n_samples == 0:
             raise DataError("A shard must hold at least one sample, got none.")
@@ -324,8 +337,8 @@ def class_codes(
         label = exc.args[0]
         known = ", ".join(map(repr, classes[:8]))
         raise DataError(
-            f"{at(values.index(label))}: label {label!r} is not one of the classes "
-            f"{known} that are known. Correct it, or remove the sample."
+            f"{at(values.index(label))}: label {label!r} is not one of the known "
+            f"classes {known}. Correct it, or remove the sample."
         ) from None
 
 

@@ -46,7 +46,7 @@ def simulate(
     on_layer: Callable[[LayerRecord, Traffic], None] | None = None,
     on_average: Callable[[Message, Any], None] | None = None,
 ) -> Simulation:
-    """Train on M shards over a graph, all nodes in this process.
+    """Train one network on the shards of M nodes, all simulated in this process.
 
     Parameters
     ----------
@@ -57,21 +57,31 @@ def simulate(
     topology : Topology
         Who talks to whom.
     memory : int or str, optional
-        Bytes that all nodes together may use, or a size such as "2GB". Features that
-        do not fit are kept in temporary files.
+        Memory limit for all nodes together in bytes, or a size such as "2GB". What does
+        not fit is kept in temporary files.
     apart : bool
-        Run every node by itself, also where all of them could be run as one with the
-        same result.
+        Run every node separately, even if all of them could be run as one with the same
+        result.
     secure : bool
-        Mask the messages of every node, as real networks do. The result is the same.
+        Mask the nodes' messages, as real networks do. The result is the same.
     took_part : sequence of (int, nodes)
-        Who takes part, if not all nodes do: the number of an averaging, from 0, and
-        the nodes that take part from there on. All others get what these find. Result
-        files of real networks hold it as `stints`.
+        Who takes part, if not all nodes do: pairs of the number of an averaging, from
+        0, and the nodes that take part from there on. The other nodes receive the
+        result. Result files of real networks hold these pairs as `stints`.
     on_layer : callable, optional
         Called with every finished layer and its traffic.
     on_average : callable, optional
         Called after every average with the first node's message and its average.
+
+    Returns
+    -------
+    Simulation
+        The nodes' networks, a record of every layer, and the traffic.
+
+    Raises
+    ------
+    DataError
+        If there is not one shard for each node, or shards do not fit the plan.
 
     Examples
     --------

@@ -63,15 +63,16 @@ def state_weights(
     for node, weight in weights.items():
         if heard[node] != weight:
             raise ProtocolError(
-                f"Some node has stated, in the name of {names[node]}, that its samples "
-                f"weigh {heard[node]:g}, which is not what {names[node]} states. Ask "
-                "all nodes what they run."
+                f"Some node has announced, in the name of {names[node]}, that its "
+                f"samples weigh {heard[node]:g}, which is not what {names[node]} "
+                "says. Ask all organisations what their nodes run."
             )
     if not (is_number := np.isfinite(heard) & (heard >= 0)).all():
         wrong = int(is_number.argmin())
         raise ProtocolError(
-            f"{names[wrong]} must state how much its samples weigh, a number that is "
-            f"not negative; it stated {heard[wrong]:g}. Ask there what is run."
+            f"{names[wrong]} must announce how much its samples weigh, a number that "
+            f"is not negative; it announced {heard[wrong]:g}. Ask its organisation "
+            "what that node runs."
         )
     return Stated(tuple(names), tuple(heard.tolist()))
 

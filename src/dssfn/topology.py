@@ -123,7 +123,10 @@ class Topology:
 
     @property
     def contraction(self) -> float:
-        """The largest |eigenvalue| but 1: the share of disagreement a round leaves."""
+        """The share of disagreement that a round leaves at most.
+
+        It is the largest absolute value of the eigenvalues other than 1.
+        """
         return float(np.abs(self.eigenvalues[1:]).max(initial=0.0))
 
     @property
@@ -191,6 +194,16 @@ def build_topology(
           "grid" and "torus", as square as `n_nodes` allows.
     n_nodes, degree, seed : int
         `degree` is for the first three kinds; `seed` fixes the two random ones.
+
+    Returns
+    -------
+    Topology
+        The graph with its mixing matrix.
+
+    Raises
+    ------
+    TopologyError
+        If there is no such kind, or it cannot have so many nodes or neighbours.
 
     Examples
     --------
@@ -312,7 +325,7 @@ def _read_edges(path: Path, n_nodes: int | None) -> Iterator[tuple[NodeId, NodeI
         came = f"got {edge[:60]!r} in {path}, line {number}."
         match = _EDGE.fullmatch(edge)
         if match is None:
-            rule = "An edge must be two whole numbers, blanks or a comma between them"
+            rule = "An edge must be two whole numbers, separated by spaces or a comma"
             raise TopologyError(f"{rule}, {came}")
         i, j = int(match[1]), int(match[2])
         rule = "not be negative"
@@ -329,7 +342,7 @@ def _count_nodes(path: Path, edges: Iterable[tuple[NodeId, NodeId]]) -> int:
     nodes = {node for edge in edges for node in edge}
     demand(bool(nodes), f"{path}: a graph must have at least one edge, got none.")
     gap = next(node for node in range(len(nodes) + 1) if node not in nodes)
-    rule = f"{path}: nodes must be numbered from 0 without a gap"
+    rule = f"{path}: nodes must be numbered from 0 without gaps"
     demand(gap == len(nodes), f"{rule}, but no edge has node {gap}.")
     return len(nodes)
 
@@ -376,7 +389,7 @@ def _check_connected(links: Links) -> None:
     _, node = min(parts)
     rule = f"The graph must be connected, but has {len(parts)} components; node {node}"
     kept = len(parts) == 1
-    demand(kept, f"{rule} is in one of the smaller. Add an edge between them.")
+    demand(kept, f"{rule} is in one of the smaller ones. Add an edge between them.")
 
 
 def _is_graph(value: object) -> TypeGuard[nx.Graph]:

@@ -43,7 +43,7 @@ def train_node(
     Parameters
     ----------
     samples : Samples
-        This node's data; they never leave this program.
+        This node's data, which never leave this program.
     plan : Plan
         What all nodes agreed on.
     n_nodes : int
@@ -51,20 +51,39 @@ def train_node(
     node : int
         The number of this node.
     memory : int, optional
-        Bytes that this node may use; see `dssfn.features.Features`.
+        Memory limit of this node in bytes; see `dssfn.features.Features`.
     n_threads : int
         Threads for this node's samples.
     noise : NoiseSource, optional
-        The noise of a private training, and what it was spent on; by default new.
+        The noise of a training with differential privacy, and a record of what the
+        budget was spent on. Default: a new one.
     members_of : callable, optional
-        Where nodes may come and go, so that layers are of different samples: returns
-        who takes part in an averaging, by its number.
+        If nodes may come and go: returns the nodes that take part in an averaging,
+        given its number.
     start : Progress, optional
-        The progress to go on from; all other nodes go on from the same layer.
+        The progress to resume from; all other nodes resume from the same layer.
     on_progress : callable, optional
         Called with the progress after every solved layer.
     on_layer : callable, optional
         Called with the record of a layer, once the next one is solved.
+
+    Returns
+    -------
+    generator
+        It yields what must be averaged over all nodes, expects the average by `send`,
+        and returns the trained network. `dssfn.simulate` drives the programs of all
+        nodes in one process.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dssfn import Plan, Shard
+    >>> shard = Shard(np.arange(12.0).reshape(2, 6), np.eye(2)[:, [0, 1] * 3])
+    >>> sizes = {"n_layers": 1, "width": 5, "solver": "gram", "units": "dense"}
+    >>> plan = Plan(n_features=2, classes=("a", "b"), **sizes)
+    >>> program = train_node(shard, plan, n_nodes=1)
+    >>> next(program).size  # the first message: a sum for each feature, and a count
+    3
     """
     check_samples(samples, plan)
     if plan.is_private:
@@ -151,6 +170,6 @@ def check_samples(samples: Samples, plan: Plan) -> None:
         )
     if samples.has_gaps and not plan.has_gaps:
         raise DataError(
-            "A shard must have all numbers, unless the plan has a schema that says "
-            "which may be missing; got one with gaps."
+            "A shard must not have missing values, unless the plan has a schema that "
+            "allows them; got one that has."
         )

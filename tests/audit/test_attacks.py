@@ -268,5 +268,5 @@ def test_a_graph_of_two_has_no_secret_from_each_other():
 
 def test_sums_with_noise_are_not_for_these_attacks():
     run = digits_run("star", 3, epsilon=1.0, input_low=0.0, input_high=16.0)
-    with pytest.raises(PlanError, match="attacks of an audit are on exact sums"):
+    with pytest.raises(PlanError, match="an audit attacks exact sums"):
         audit_simulated(run, Wanted())

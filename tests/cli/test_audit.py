@@ -56,7 +56,7 @@ def test_a_solver_of_real_numbers_has_no_masks_and_the_table_says_so(solver):
 
 def test_the_table_has_a_line_for_every_attack():
     shown = dssfn("audit", *STAR, "--quiet").stdout
-    for words in ("neighbour: 0", "hub: 0", "root: 0", "all others", "no mask"):
+    for words in ("neighbour: 0", "hub: 0", "root: 0", "all others", "recovered"):
         assert words in shown
     assert all(len(line) <= 80 for line in shown.splitlines())
 
@@ -122,7 +122,7 @@ def test_a_regression_has_no_classes_and_is_audited(tmp_path):
     [
         (("--victim", "7"), "`--victim` must be one of the nodes"),
         (("--attackers", "0,9"), "`--attackers` must be one of the nodes"),
-        (("--attackers", "0,1", "--victim", "1"), "others than the victim"),
+        (("--attackers", "0,1", "--victim", "1"), "must not include the victim"),
         (("--attackers", "0,1,2,3"), "leave somebody"),
         (("--together", 4), "`--together` must lie in 1..3"),
         (("--together", 0), "`--together` must lie in 1..3"),
@@ -158,4 +158,4 @@ def test_a_recording_of_nodes_that_come_and_go_is_refused(tmp_path):
     said = wrong(
         "audit", "--recorded", tmp_path, "--plan", tmp_path / "fed" / "plan.toml"
     )
-    assert "must be of a plan without a `quorum`" in said
+    assert "must be a run of a plan without a `quorum`" in said

@@ -54,7 +54,11 @@ def test_json_has_simulated_seconds_and_letters(tmp_path):
 
 def test_a_table_tells_what_bad_links_cost():
     shown = dssfn(*SMALL, *BAD).stdout
-    for words in ("simulated time", "times those of perfect", "acknowledgements"):
+    for words in (
+        "simulated time",
+        "times as many as with perfect",
+        "acknowledgements",
+    ):
         assert words in shown
     assert "simulated time" not in dssfn(*SMALL).stdout
 
@@ -79,26 +83,29 @@ def test_a_deadline_that_is_missed_leaves_the_trace_and_names_the_missing(tmp_pa
     [
         (["--delay", "lognrmal:20ms"], "got 'lognrmal'. Did you mean `lognormal`?"),
         (["--delay", "lognormal:20"], "`--delay` must be a time with a unit"),
-        (["--delay", "lognormal"], "`--delay` must say how long, as in lognormal:"),
+        (["--delay", "lognormal"], "`--delay` must say how long, such as lognormal:"),
         (["--delay", "lognormal:20ms,x"], "`--delay`: the sigma of a lognormal"),
         (["--delay", "20"], "`--delay` must be a time with a unit"),
-        (["--delay", "uniform:3s-1s"], "`--delay` must not end below"),
+        (["--delay", "uniform:3s-1s"], "`--delay` must end no earlier"),
         (["--delay", "uniform:3s"], "`--delay` must have two times"),
         (["--deadline", "600"], "`--deadline` must be a time with a unit"),
         (["--deadline", "0s"], "`--deadline` must be a positive number"),
         (["--link-bandwidth", "10MB"], "such as 500kbit, 10Mbit or 1Gbit, got '10MB'"),
-        (["--slow", "6:10x"], "`--slow`: the graph has the nodes 0..5, got 6"),
-        (["--slow", "3:fast"], "`--slow` must end with a factor, as in 3:10x"),
-        (["--away", "5"], "`--away` must begin with the number of a node and a colon"),
+        (["--slow", "6:10x"], "`--slow` must name a node of the graph, 0 to 5, got 6"),
+        (["--slow", "3:fast"], "`--slow` must end with a factor, such as 3:10x"),
+        (["--away", "5"], "`--away` must begin with a node's number and a colon"),
         (["--away", "5:60s-20s"], "`--away` must hold intervals that end after"),
         (["--away", "1:0s-9s", "--away", "1:5s-20s"], "`--away` must hold intervals"),
-        (["--gone", "north:3s"], "`--gone` must begin with the number of a node"),
+        (["--gone", "north:3s"], "`--gone` must begin with a node's number"),
         (["--loss", "1.5"], "`--loss` must lie in 0..1, got 1.5"),
         (["--burst", "5"], "`--burst` must come with `--loss`"),
-        (["--loss", "0.9", "--burst", "2"], "`--burst` must be at least 9 letters"),
+        (["--loss", "0.9", "--burst", "2"], "`--burst` must be at least 9 messages"),
         (["--scheme", "tre"], "`--scheme` must be one of auto, gossip"),
         (["--timeline", "a.pdf"], "`--timeline` must end with .png or .svg"),
-        (["--loss", "0.1", "--secure"], "`--secure` must be left out with links"),
+        (
+            ["--loss", "0.1", "--secure"],
+            "`--secure` must be left out with imperfect links",
+        ),
     ],
 )
 def test_an_option_that_makes_no_sense_is_refused_with_the_way_out(options, message):
@@ -107,5 +114,5 @@ def test_an_option_that_makes_no_sense_is_refused_with_the_way_out(options, mess
 
 def test_help_has_a_heading_for_simulated_time():
     shown = dssfn("simulate", "--help").stdout
-    assert "Links and nodes that are not perfect" in shown
-    assert shown.index("Share of letters") < shown.index("Settings to start from")
+    assert "Imperfect links and nodes" in shown
+    assert shown.index("Share of messages") < shown.index("Settings to start from")

@@ -85,7 +85,7 @@ def test_a_card_tells_of_the_training_and_of_no_row_and_no_file(model):
 def test_the_card_of_a_file_is_the_one_that_is_printed(model, tmp_path):
     out = tmp_path / "CARD.md"
     shown = dssfn("card", model, "--out", out)
-    assert "4 chapters are left to be filled in" in shown.stdout
+    assert "4 chapters are left for you to fill in" in shown.stdout
     assert out.read_text() == dssfn("card", model).stdout
     assert dssfn("card", model, "--out", tmp_path / "CARD.html").exit_code == 0
     page = (tmp_path / "CARD.html").read_text()
@@ -125,27 +125,29 @@ def test_a_result_of_another_training_is_not_taken(model, folder, tmp_path):
     other = tmp_path / "result.json"
     other.write_text(json.dumps(result | {"sha256": "0" * 64}))
     said = wrong("card", model, "--result", other)
-    assert "its sha256 is another one" in said
+    assert "its sha256 differs from the model's" in said
     result["settings"]["seed"] += 1
     other.write_text(json.dumps(result))
-    assert "its `seed` is another one" in wrong("card", model, "--result", other)
+    assert "its `seed` differs from the model's" in wrong(
+        "card", model, "--result", other
+    )
     copy = tmp_path / "model.safetensors"
     copy.write_bytes(model.read_bytes())
     shown = dssfn("card", copy)
     assert shown.exit_code == 0
-    assert "Without a result" in shown.stderr
+    assert "no metrics of the training" in shown.stderr
     assert "The result of the training was not given" in shown.stdout
 
 
 def test_mistakes_are_explained(model, folder, tmp_path):
-    assert "ends in .md or .html" in wrong("card", model, "--out", tmp_path / "c.txt")
+    assert "end in .md or .html" in wrong("card", model, "--out", tmp_path / "c.txt")
     assert "existing folder" in wrong("card", model, "--out", tmp_path / "no" / "c.md")
     assert "cannot be read" in wrong("card", model, "--result", tmp_path / "r.json")
     (tmp_path / "r.json").write_text("{")
-    assert "must be what this version" in wrong(
+    assert "must be a file that this version" in wrong(
         "card", model, "--result", tmp_path / "r.json"
     )
     odd = tmp_path / "m.md"
     odd.write_bytes(model.read_bytes())
-    assert "must not be the model" in wrong("card", odd, "--out", odd)
+    assert "must not overwrite the model" in wrong("card", odd, "--out", odd)
     assert "There is no model file" in wrong("card", tmp_path / "none.safetensors")

@@ -17,7 +17,7 @@ def shown(result, capsys):
 
 def test_layers_that_are_not_kept_are_in_brackets(capsys):
     text = shown(found_result(), capsys)
-    for words in ("(4)", "(5)", "in brackets: tried, and not kept", "valid."):
+    for words in ("(4)", "(5)", "in brackets: tried, but not kept", "valid."):
         assert words in text
     assert "(3)" not in text
     assert "no test samples" not in text
@@ -42,7 +42,7 @@ def test_choices_that_differ_from_those_of_one_machine_are_told(capsys):
     result = found_result()
     result["equivalence"] |= {"same_choices": False, "central_difference": None}
     text = shown(result, capsys)
-    assert "no: it found another size or scale" in text
+    assert "no: it chose another size or scale" in text
     assert "differs from one machine by" not in text
     assert "same prediction as one machine" in text
 

@@ -195,7 +195,7 @@ def test_mistakes_are_explained_and_nothing_is_written(model, data, tmp_path):
     assert "Did you mean `way`" in said
     pl.read_csv(data).head(1).write_csv(tmp_path / "one.csv")
     said = wrong("predict", model, tmp_path / "one.csv", *out)
-    assert "`one.csv`: A column is permuted among samples" in said
+    assert "`one.csv`: Columns are shuffled among samples" in said
     assert "got 1" in said
     frame = pl.read_csv(data).with_columns(way=pl.lit("sideways"))
     frame.write_csv(tmp_path / "odd.csv")

@@ -87,7 +87,7 @@ def test_the_columns_of_a_schema_are_shown_as_the_inputs(tmp_path):
 def test_encoded_features_are_one_input(tmp_path):
     model, out = with_columns(tmp_path / "m.safetensors"), tmp_path / "m.onnx"
     shown = dssfn("export", tmp_path / "m.safetensors", out, "--encoded")
-    assert f"X, float64, a row of {model.plan.n_features} features" in shown.stdout
+    assert f"X, float64, one row of {model.plan.n_features} features" in shown.stdout
     assert out.read_bytes() == to_onnx(model, encoded=True)
 
 
@@ -117,7 +117,7 @@ def test_what_cannot_be_exported_leaves_the_file_as_it_was(
 
 def test_the_name_of_the_file_is_checked_first(model, tmp_path):
     said = wrong("export", model, tmp_path / "model.txt")
-    assert "`out` must have a name that ends in .onnx" in said
+    assert "`out` must end in .onnx" in said
     assert "The model comes first" in wrong("export", tmp_path / "a.onnx", model)
     said = wrong("export", model, tmp_path / "none" / "model.onnx")
     assert "`out` must be a file in an existing folder" in said

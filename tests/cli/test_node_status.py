@@ -56,7 +56,7 @@ def test_a_terminal_shows_nodes_traffic_layers_and_the_log(node_file):
     with shown(sample_status()) as address:
         told = run(node_file(address))
     assert told.exit_code == 0, told.output
-    assert "hospital-0 works on layer 9; waits for hospital-4" in told.stdout
+    assert "hospital-0 trains layer 9; waiting for hospital-4" in told.stdout
     for words in ("Nodes", "Traffic", "Layers", "newest first", "slow"):
         assert words in told.stdout
     assert max(map(len, told.stdout.splitlines())) <= 80

@@ -48,7 +48,7 @@ def test_a_bar_shows_the_file_its_rows_and_its_share(terminal, table, capsys):
         print("a result")
     text = plain(terminal)
     assert "[red]t?[31m.csv: " in text  # as it is, and nothing to obey
-    assert "finding types of columns" in text
+    assert "detecting column types" in text
     assert "100 rows (100 %)" in text
     assert capsys.readouterr().out == "a result\n"
 

@@ -39,7 +39,7 @@ def test_a_schema_is_proposed_and_says_why(table):
         "flag": "boolean",
     }  # fmt: skip
     assert "# 12 % are missing" in result.stdout
-    assert "another in every row" in result.stdout
+    assert "different in every row" in result.stdout
     # Nothing of single rows: no id, no date, no rare level.
     for marker in ("p17", "2024", "Secretive"):
         assert marker not in result.stdout
@@ -72,9 +72,9 @@ def test_classes_that_few_rows_have_are_named_before_anybody_sends_them(tmp_path
     [
         ([f"{k}.25" for k in range(30)], "numbers with fractions"),
         ([2.5, 3.5] * 15, "numbers with fractions"),
-        (range(30), "another value in every row"),
+        (range(30), "a different value in every row"),
         ([k % 500 for k in range(1000)], "too many values"),
-        ([f"patient {k}" for k in range(30)], "another value in every row"),
+        ([f"patient {k}" for k in range(30)], "a different value in every row"),
     ],
 )
 def test_values_of_single_rows_are_no_classes(tmp_path, values, why):
@@ -108,16 +108,17 @@ def test_schemas_are_united_and_conflicts_named(table, tmp_path):
 
 def test_mistakes_are_explained(table, tmp_path):
     assert "Did you mean `outcome`" in wrong("schema", table, "--target", "outcom")
-    assert "must name a class and its values" in wrong(
+    assert "must be a class and its values" in wrong(
         "schema", table, "--target", "outcome", "--group", "well"
     )
     assert "`--target` must name" in wrong("schema", table, "--number")
     assert "end in .toml" in wrong("schema", table, "--out", tmp_path / "s.txt")
     many = wrong("schema", big(tmp_path), "--target", "a")
-    assert "must hold classes, but has another value in every row" in many
+    assert "must hold classes, but has a different value in every row" in many
     said = wrong("schema", big(tmp_path), "--target", "b")
-    assert "at least two classes, but here it has `1`. Name all classes by --group" in (
-        said
+    assert (
+        "at least two classes, but here it has `1`. List all classes with --group"
+        in (said)
     )
 
 
@@ -150,7 +151,7 @@ def test_a_federation_takes_a_schema(table, tmp_path):
     [
         (("--classes", "a,b"), "`--classes` must be left out"),
         (("--features", "age"), "`--features` must be left out"),
-        (("--target", "kind"), "must be that of the schema, 'outcome'"),
+        (("--target", "kind"), "must be the schema's target, 'outcome'"),
         (("--like", "TABLE"), "`--like` must be left out with `--schema`"),
     ],
 )
@@ -170,7 +171,7 @@ def test_a_schema_without_a_target_makes_no_federation(table, tmp_path):
     said = wrong(
         "federation", "init", tmp_path / "f", "--nodes", "a,b,c", "--schema", out
     )
-    assert "must have a target" in said
+    assert "must have a table [target]" in said
 
 
 def divided(table, folder, owner):
@@ -208,9 +209,9 @@ def test_tables_give_one_model_however_they_are_divided(table, tmp_path):
     assert "columns" in dssfn("info", model).stdout
     assert dssfn("evaluate", model, table).exit_code == 0
     said = wrong("evaluate", model, table, "--target", "age")
-    assert "`--target` must not be a column that the model predicts from" in said
+    assert "`--target` must not be one of the model's features" in said
     said = wrong("evaluate", model, table, "--target", "seen")  # ignored until now
-    assert "column `seen`: '2024-03-01' is the value of no class" in said
+    assert "column `seen`: '2024-03-01' does not belong to a class" in said
 
 
 def test_one_table_is_divided_over_nodes_as_its_schema_says(table, tmp_path):
@@ -282,7 +283,7 @@ def test_it_is_said_how_a_table_was_read_and_that_targets_are_missing(tmp_path):
     table.write_text(f"size;kind\n{rows}7,5;\n")
     result = dssfn("schema", table, "--target", "kind")
     assert result.stderr == "t.csv: semicolons, decimal commas, UTF-8.\n"
-    assert "[target]\n# 5 % are missing\n# fill in the rows without" in result.stdout
+    assert "[target]\n# 5 % are missing\n# fill in the missing targets" in result.stdout
     assert tomllib.loads(result.stdout)["target"]["classes"] == ["a", "b"]
 
 

@@ -225,7 +225,7 @@ def test_an_unknown_suffix_lists_the_known_ones(write, name):
 
 @pytest.mark.parametrize("name", ["t.parquet.gz", "t.NPZ.GZ"])
 def test_only_text_may_be_packed(write, name):
-    assert_refused("must be unpacked first", write(name, "a\n1\n"))
+    assert_refused("must be decompressed first", write(name, "a\n1\n"))
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -248,24 +248,24 @@ def test_a_parquet_file_without_rows_is_refused(write):
 
 def test_a_damaged_parquet_file_is_refused(write):
     whole = write("t.parquet", {"a": [1, 2]}).read_bytes()
-    assert_refused("damaged or no Parquet", write("t.parquet", b"PAR1 nonsense"))
-    assert_refused("damaged or no Parquet", write("t.parquet", whole[:-6]))
+    assert_refused("damaged or not a Parquet", write("t.parquet", b"PAR1 nonsense"))
+    assert_refused("damaged or not a Parquet", write("t.parquet", whole[:-6]))
 
 
 def test_a_damaged_npz_file_is_refused(write):
     whole = write("t.npz", {"X": np.arange(4000.0).reshape(40, 100)}).read_bytes()
     broken = bytearray(whole)
     broken[len(whole) // 2] ^= 0xFF
-    assert_refused("damaged or no NPZ", write("t.npz", b"nonsense"))
-    assert_refused("damaged or no NPZ", write("t.npz", whole[: len(whole) // 2]))
-    assert_refused("damaged or no NPZ", write("t.npz", bytes(broken)))
+    assert_refused("damaged or not an NPZ", write("t.npz", b"nonsense"))
+    assert_refused("damaged or not an NPZ", write("t.npz", whole[: len(whole) // 2]))
+    assert_refused("damaged or not an NPZ", write("t.npz", bytes(broken)))
 
 
 def test_an_npz_of_a_later_version_is_refused(write):
     whole = bytearray(write("t.npz", {"X": X, "y": np.arange(4)}).read_bytes())
     entry = whole.index(b"PK\x01\x02")  # in the table of contents
     whole[entry + 6] = 99  # the version that is needed to read it
-    assert_refused("damaged or no NPZ", write("t.npz", bytes(whole)))
+    assert_refused("damaged or not an NPZ", write("t.npz", bytes(whole)))
 
 
 def test_pickled_objects_are_never_read(write):
@@ -382,7 +382,7 @@ def test_npz_features_must_be_numbers(write):
 
 def test_npz_labels_must_fit_the_features(write):
     short = write("t.npz", {"X": X, "y": np.arange(3)})
-    assert_refused("as many rows, got 4 and 3", short, target="y")
+    assert_refused("the same number of rows, got 4 and 3", short, target="y")
     one_hot = write("t.npz", {"X": X, "y": np.eye(4)})
     assert_refused("one label per sample", one_hot, target="y")
     complex_labels = write("t.npz", {"X": X, "y": np.ones(4, dtype=complex)})

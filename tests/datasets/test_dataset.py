@@ -70,5 +70,5 @@ def test_the_seed_must_be_a_whole_number(seed):
 
 
 def test_a_split_must_leave_a_training_sample():
-    with pytest.raises(DataError, match="leaves no training sample of 1"):
+    with pytest.raises(DataError, match="leaves none of 1 samples for training"):
         split("one", np.zeros((1, 1)), np.zeros(1), test_size=0.5, seed=0)

@@ -189,7 +189,7 @@ def test_a_number_in_the_other_way_is_told_with_its_line(write):
         read_labelled(path, "y")
     message = str(caught.value)
     assert message.startswith("`t.csv`, line 4, column `b`: features must be numbers")
-    assert "between thousands" in message
+    assert "thousands separator" in message
     assert "--decimal ." in message
 
 

@@ -59,7 +59,9 @@ def test_a_damaged_file_is_refused(write):
     whole = write("t.feather", {"a": range(2000), "y": [0, 1] * 1000}).read_bytes()
     for content in (b"ARROW1 nonsense", whole[:-6], whole[: len(whole) // 2], b"A"):
         path = write("t.feather", content)
-        with pytest.raises(DataError, match=r"`t\.feather` is damaged or no Feather"):
+        with pytest.raises(
+            DataError, match=r"`t\.feather` is damaged or not a Feather"
+        ):
             read_labelled(path, "y")
 
 

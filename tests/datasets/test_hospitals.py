@@ -78,7 +78,7 @@ def test_other_patients_are_refused(no_place, monkeypatch):
     with pytest.raises(DataError, match="lacks `chol`"):
         hospitals.hospital_csv("va", frame.drop(columns="chol"), pd.Series([0, 1]))
     frame["thal"] = ["broken", "normal"]
-    with pytest.raises(DataError, match="column thal has a value of no meaning"):
+    with pytest.raises(DataError, match="column thal has a value without a meaning"):
         hospitals.hospital_csv("va", frame, pd.Series([0, 1]))
 
 
@@ -93,7 +93,7 @@ def test_without_a_network_the_way_is_told(no_place, tmp_path, monkeypatch):
 
 
 def test_four_tables_are_no_data_set(no_place):
-    with pytest.raises(DataError, match="`dssfn data heart` writes them"):
+    with pytest.raises(DataError, match="Write the tables with `dssfn data heart`"):
         load_dataset("heart")
 
 

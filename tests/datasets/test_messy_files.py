@@ -86,17 +86,17 @@ REFUSED = {
     "thousands": (
         "t.csv",
         'a,y\n"1,234.5",u\n2,v\n',
-        ["line 2, column `a`", "got '1,234.5'", "without marks between thousands"],
+        ["line 2, column `a`", "got '1,234.5'", "without thousands separators"],
     ),
     "thousands below decimal commas": (
         "t.csv",
         "a;b;y\n1,5;1;u\n2,5;1.234.567;v\n",
-        ["line 3, column `b`", "got '1.234.567'", "without marks between thousands"],
+        ["line 3, column `b`", "got '1.234.567'", "without thousands separators"],
     ),
     "decimal commas between quotes": (
         "t.csv",
         'a,y\n"1,5",u\n"2,5",v\n',
-        ["line 2, column `a`", "got '1,5'", "do not separate fields by commas"],
+        ["line 2, column `a`", "got '1,5'", "do not separate fields with commas"],
     ),
     "two separators": (
         "t.csv",
@@ -132,28 +132,28 @@ REFUSED = {
     "gz cut short": (
         "t.csv.gz",
         gzip.compress(b"a,y\n" + b"1,u\n" * 999)[:-9],
-        ["cut short, damaged or not packed by gzip", "Pack it again"],
+        ["truncated, damaged or not compressed by gzip", "Compress it again"],
     ),
     "gz with wrong bits": (
         "t.csv.gz",
         gzip.compress(b"a,y\n1,u\n")[:-8] + bytes(8),
-        ["cut short, damaged or not packed by gzip", "Pack it again"],
+        ["truncated, damaged or not compressed by gzip", "Compress it again"],
     ),
     "gz that is none": (
         "t.csv.gz",
         "a,y\n1,u\n",
-        ["not packed by gzip", "Pack it again"],
+        ["not compressed by gzip", "Compress it again"],
     ),
     "gz without its suffix": (
         "t.csv",
         gzip.compress(b"a,y\n1,u\n"),
-        ["is packed by gzip", "let its name end in `.gz`"],
+        ["is compressed by gzip", "let its name end in `.gz`"],
     ),
     "gz of nothing": ("t.csv.gz", gzip.compress(b""), ["is empty"]),
     "dates": (
         "t.csv",
         "a,y\n2024-01-31,u\n2024-02-01,v\n",
-        ["line 2, column `a`", "got '2024-01-31'", "or remove it"],
+        ["line 2, column `a`", "got '2024-01-31'", "remove it, or"],
     ),
     "mixed types": (
         "t.csv",
@@ -178,7 +178,7 @@ REFUSED = {
     "a note for a spreadsheet": (
         "t.csv",
         "sep=;\na;y\n1;u\n",
-        ["line 1", "Remove the line"],
+        ["line 1", "Remove it"],
     ),
     "nothing": ("t.csv", "", ["is empty"]),
     "a mark alone": ("t.csv", "\ufeff", ["is empty"]),
@@ -209,12 +209,12 @@ REFUSED = {
     "spaces between thousands": (
         "t.csv",
         "a;y\n1;u\n1\u00a0234,5;v\n",
-        [*THIRD, "without marks between thousands"],
+        [*THIRD, "without thousands separators"],
     ),
     "apostrophes between thousands": (
         "t.csv",
         "a,y\n1,u\n1'234.5,v\n",
-        [*THIRD, "without marks between thousands"],
+        [*THIRD, "without thousands separators"],
     ),
     "digits of another script": (
         "t.csv",
@@ -234,8 +234,8 @@ REFUSED = {
     ),
     "a sum below": ("t.csv", "a,y\n1,u\n2,v\nTotal: 3\n", ["line 4: the target `y`"]),
     "open quotes": ("t.csv", 'a,y\n"1,u\n2,v\n', ["cannot be read as CSV"]),
-    "no XLSX": ("t.xlsx", "a,y\n1,u\n", ["no XLSX file", "Save it again"]),
-    "no Feather": ("t.feather", "a,y\n1,u\n", ["no Feather", "Write it again"]),
+    "no XLSX": ("t.xlsx", "a,y\n1,u\n", ["not an XLSX file", "Save it again"]),
+    "not a Feather": ("t.feather", "a,y\n1,u\n", ["not a Feather", "Write it again"]),
 }
 
 

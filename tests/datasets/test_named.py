@@ -123,8 +123,11 @@ def test_labels_become_int64_and_features_float64(tmp_path):
     ("change", "message"),
     [
         ({"y_test": None}, "no array `y_test`, only `X_train`"),
-        ({"y_train": np.arange(5)}, "`X_train` and `y_train` must have as many rows"),
-        ({"X_test": np.zeros((4, 2))}, "as many columns, got 3 and 2"),
+        (
+            {"y_train": np.arange(5)},
+            "`X_train` and `y_train` must have the same number of rows",
+        ),
+        ({"X_test": np.zeros((4, 2))}, "the same number of columns, got 3 and 2"),
         ({"X_train": np.zeros((6, 3, 1))}, "`X_train` must be a matrix"),
         ({"X_test": np.full((4, 3), np.nan)}, "row 1, column 1 of `X_test`"),
         ({"y_train": np.zeros(6)}, r"at least two classes, got \[0\]"),
@@ -232,7 +235,7 @@ def test_a_schema_says_what_a_file_holds(write):
     assert (len(tested.X_train), len(tested.X_test)) == (40, 40)
     assert tested.schema == schema
     for more, message in (
-        ({"schema": schema, "target": "size"}, "`target` must be that of the schema"),
+        ({"schema": schema, "target": "size"}, "`target` must be the schema's target"),
         ({"schema": schema, "options": ReadOptions(drop=["size"])}, "`drop` must be"),
     ):
         with pytest.raises(InputError, match=message):

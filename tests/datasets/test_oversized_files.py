@@ -95,7 +95,7 @@ def test_a_label_as_long_as_a_book_is_refused(tmp_path):
     book = npy((n_rows,), f"<U{n_letters}", b"\0" * (4 * n_rows * n_letters))
     X = npy((n_rows, 1), data=b"\0" * (8 * n_rows))
     assert_refused(
-        write_npz(tmp_path / "book.npz", X=X, y=book), "at most 1000 letters"
+        write_npz(tmp_path / "book.npz", X=X, y=book), "at most 1000 characters"
     )
 
 
@@ -106,7 +106,7 @@ def test_one_long_label_among_many_is_refused(tmp_path, suffix):
         {"x": range(20_001), "y": ["0", "1"] * 10_000 + ["a" * 100_000]}
     )
     frame.write_csv(path) if suffix == ".csv" else frame.write_parquet(path)
-    assert_refused(path, "at most 1000 letters")
+    assert_refused(path, "at most 1000 characters")
 
 
 def test_more_arrays_than_anybody_names_are_refused(tmp_path):

@@ -29,7 +29,7 @@ FORMATS = ["t.csv", "t.tsv", "t.parquet", "t.feather", "t.xlsx"]
         ({"encoding": "hex"}, "`encoding` must be one of"),
         ({"encoding": "\0"}, "`encoding` must be one of"),
         ({"columns": "ab"}, "`columns` must be a list of names"),
-        ({"drop": ["a", "b", "a"]}, "`drop` must all differ, got 'a' twice"),
+        ({"drop": ["a", "b", "a"]}, "`drop` must name each only once, got 'a' twice"),
         ({"columns": ["a"], "drop": ["a"]}, "`drop` must not name 'a', as `columns`"),
         ({"drop": ["a"], "id": "a"}, "`drop` must not name 'a', as `id` does"),
         ({"columns": ["a"], "id": "a"}, "`id` must not name 'a', as `columns` does"),
@@ -100,7 +100,7 @@ def test_a_choice_must_fit_the_target_and_the_model(write):
             read_labelled(path, "y", options=ReadOptions(**{option: given}))
     for option, given in (("columns", ["b"]), ("drop", ["a"]), ("id", "a")):
         options = ReadOptions(**{option: given})
-        rule = f"`a` must be there, but `{option}` leaves it out"
+        rule = f"`a` is needed, but `{option}` leaves it out"
         with pytest.raises(DataError, match=rule):
             read_labelled(path, "y", features=["a", "b"], options=options)
     with pytest.raises(DataError, match="no feature columns"):

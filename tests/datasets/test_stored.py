@@ -44,7 +44,7 @@ def test_a_cache_that_cannot_be_written_is_a_warning(openml, tmp_path, monkeypat
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("DSSFN_CACHE_DIR", str(tmp_path / "file"))
     openml(*other_frame())
-    with pytest.warns(UserWarning, match="could not be kept.*DSSFN_CACHE_DIR"):
+    with pytest.warns(UserWarning, match="could not be saved.*DSSFN_CACHE_DIR"):
         assert load_dataset("other").X_train.shape == (14, 3)
 
 

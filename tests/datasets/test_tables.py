@@ -84,12 +84,15 @@ def test_numbers_may_be_the_target(tmp_path):
     [
         ("d,x,1,f,1,0\n", r"line 5, column `age`: .* a number, got 'x'"),
         ("d,inf,1,f,1,0\n", r"line 5, column `age`: .* a number, got 'inf'"),
-        ("d,3,7,f,1,0\n", r"line 5, column `pain`: '7' is none of the levels `1`, `2`"),
+        (
+            "d,3,7,f,1,0\n",
+            r"line 5, column `pain`: '7' is not one of the levels `1`, `2`",
+        ),
         ("d,3,1,,1,0\n", r"line 5, column `sex`: .* missing.*`missing = true`"),
-        ("d,3,1,w,1,0\n", r"line 5, column `sex`: 'w' is none of .*`other = true`"),
+        ("d,3,1,w,1,0\n", r"line 5, column `sex`: 'w' is not one of .*`other = true`"),
         ("d,3,1,f,maybe,0\n", r"line 5, column `smokes`: .*true or false, got 'maybe'"),
         ("d,3,1,f,1,\n", r"line 5, column `num`: the target is missing"),
-        ("d,3,1,f,1,9\n", r"line 5, column `num`: '9' is the value of no class"),
+        ("d,3,1,f,1,9\n", r"line 5, column `num`: '9' does not belong to a class"),
     ],
 )
 def test_what_the_schema_does_not_allow_is_refused(tmp_path, row, message):
@@ -102,9 +105,12 @@ def test_a_column_that_is_not_there_is_named(tmp_path):
     with pytest.raises(DataError, match=r"no column `pain`.*Did you mean `pains`"):
         read(path)
     head = "age,sex,smokes,num\n"
-    with pytest.raises(DataError, match=r"add it with empty fields: the schema .*gaps"):
+    with pytest.raises(
+        DataError,
+        match=r"add the column with empty fields: the schema .*missing values",
+    ):
         read(written(tmp_path, "30,f,true,0\n", head=head))
-    with pytest.raises(DataError, match=r"only `age/pain`\. Is `sep` what stands"):
+    with pytest.raises(DataError, match=r"only `age/pain`\. Is `sep` the right"):
         read(written(tmp_path, "30/1\n", head="age/pain\n"))
     with pytest.raises(DataError, match="no target column `num`"):
         read(written(tmp_path, "30,1,f,true\n", head="age,pain,sex,smokes\n"))
@@ -114,7 +120,9 @@ def test_a_column_that_is_not_there_is_named(tmp_path):
 
 def test_a_feature_names_no_samples(tmp_path):
     file = open_columns(written(tmp_path, *ROWS))
-    with pytest.raises(DataError, match="`id` must name a column that is no feature"):
+    with pytest.raises(
+        DataError, match="`id` must be a column that is not used as a feature"
+    ):
         TableSamples(file, SCHEMA, is_labelled=True, id="age")
 
 
@@ -175,12 +183,12 @@ def test_a_survey_sees_the_arrays_of_an_archive(write):
     ("change", "message"),
     [
         ({"X": np.ones((3, 2))}, r"`X` of shape \(3, 2\). Save columns by their names"),
-        ({"age": np.ones(4)}, "as many rows, got 4 in `age` and 3 in `id`"),
+        ({"age": np.ones(4)}, "the same number of rows, got 4 in `age` and 3 in `id`"),
         ({"age": np.array([b"1"] * 3)}, "array `age` must hold numbers, text or true"),
         ({"age": np.array(["1", "x", "2"])}, "row 2, column `age`: .* got 'x'"),
-        ({"sex": np.array(["f", "w", "m"])}, "row 2, column `sex`: 'w' is none of"),
-        ({"num": np.array([0, 9, 1])}, "row 2, column `num`: '9' is the value of no"),
-        ({"age": np.array(["x" * 1001] * 3)}, "at most 1000 letters"),
+        ({"sex": np.array(["f", "w", "m"])}, "row 2, column `sex`: 'w' is not one of"),
+        ({"num": np.array([0, 9, 1])}, "row 2, column `num`: '9' does not belong to a"),
+        ({"age": np.array(["x" * 1001] * 3)}, "at most 1000 characters"),
         ({"age": np.array([1, np.inf, 2])}, "row 2, column `age`: .* got 'inf'"),
     ],
 )

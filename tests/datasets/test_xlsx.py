@@ -155,7 +155,7 @@ def test_names_are_checked(book):
 def test_one_of_several_sheets_must_be_named(tmp_path):
     sheets = {"North": [HEADER, *ROWS], "Notes": [], "South": [HEADER, ROWS[0]]}
     path = write_workbook(tmp_path / "t.xlsx", sheets)
-    assert_refused("2 sheets with content, `North`, `South`. Say .* `--sheet`", path)
+    assert_refused("2 sheets with content, `North`, `South`. Choose .* `--sheet`", path)
     options = ReadOptions(sheet="South")
     table = read_labelled(path, "y", options=options)
     assert table.X.tolist() == [[1.5, 1]]
@@ -185,7 +185,7 @@ def test_a_damaged_file_is_refused(book):
     whole = path.read_bytes()
     for content in (b"a,y\n1,2\n", whole[: len(whole) // 2], whole[:-30]):
         path.write_bytes(content)
-        assert_refused("is damaged or no XLSX file", path)
+        assert_refused("is damaged or not an XLSX file", path)
 
 
 @pytest.mark.parametrize("part", ["xl/workbook.xml", "xl/worksheets/sheet1.xml"])
@@ -198,7 +198,7 @@ def test_a_file_with_a_damaged_part_is_refused(book, part):
             new.writestr(
                 name, content[: len(content) // 2] if name == part else content
             )
-    assert_refused("is damaged or no XLSX file", broken)
+    assert_refused("is damaged or not an XLSX file", broken)
 
 
 def test_text_that_grows_when_it_is_unpacked_is_refused(book, monkeypatch):

@@ -365,7 +365,7 @@ def test_ssfns_rule_finds_the_same_sizes_however_samples_are_split(kind):
 
 def test_one_node_has_no_other_to_be_left_out():
     X, T, _ = draw(np.random.default_rng(0))
-    with pytest.raises(PlanError, match="nobody is left to train on"):
+    with pytest.raises(PlanError, match="nothing is left to train on"):
         simulate([Shard(X, T)], plan_of(X, T, folds="nodes"), ALONE)
 
 

@@ -284,7 +284,7 @@ def test_a_training_that_goes_on_after_its_last_layer_agrees_on_the_same_scores(
 def test_of_one_node_nobody_is_left_to_train_on():
     X, codes = samples()
     shards = shards_of(X, one_hot(codes, 3), 1)
-    with pytest.raises(PlanError, match="nobody is left to train on"):
+    with pytest.raises(PlanError, match="nothing is left to train on"):
         simulate(shards, plan_of(folds="nodes"), ALONE)
 
 

@@ -112,7 +112,9 @@ def test_a_graph_decides_how_many_nodes_there_are_unless_told_otherwise(graph):
     for n_nodes in (None, 8, np.int64(8)):
         model = DSSFNClassifier(n_nodes, topology=graph, partition=nodes, **SMALL)
         assert model.fit(X, y).node_spread_ < 1e-9
-    with pytest.raises(TopologyError, match="the 8 nodes that `topology` has, got 5"):
+    with pytest.raises(
+        TopologyError, match="must be 8, as in `topology`, or left out, got 5"
+    ):
         DSSFNClassifier(n_nodes=5, topology=graph, **SMALL).fit(X, y)
 
 

@@ -109,13 +109,18 @@ def test_regressors_take_names_too(iris):
 @pytest.mark.parametrize(
     ("settings", "partition", "error", "said"),
     [
-        ({"n_nodes": 4}, NAMES, PlanError, "those of 3 for a graph of 4"),
-        ({"topology": nx.path_graph(4)}, NAMES, PlanError, "those of 3 for a graph of"),
+        ({"n_nodes": 4}, NAMES, PlanError, "got 3 nodes for a graph of 4"),
+        (
+            {"topology": nx.path_graph(4)},
+            NAMES,
+            PlanError,
+            "got 3 nodes for a graph of",
+        ),
         ({}, NAMES[:9], PlanError, r"each of the 150 samples, got shape \(9,\)"),
         ({}, NAMES[:, None], PlanError, r"got shape \(150, 1\)"),
         ({}, [[1, 2], [3]], PlanError, "the node of every sample"),
         ({}, np.arange(150) / 2, PlanError, "names or whole numbers"),
-        ({}, [None, "a"] * 75, PlanError, "names of one kind"),
+        ({}, [None, "a"] * 75, PlanError, "names of one type"),
         ({}, "by_class", PlanError, "by-class"),
         ({"n_nodes": 4, "topology": nx.path_graph(3)}, NAMES, TopologyError, "n_nodes"),
     ],

@@ -140,7 +140,7 @@ def test_labels_of_class_weights_may_be_text():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({7: 2.0}, "labels that are in `y`, got 7"),
+        ({7: 2.0}, "labels that occur in `y`, got 7"),
         ({0: -1.0}, "positive number"),
         ({0: float("nan")}, "positive number"),
         ({0: "much"}, "positive number"),

@@ -137,13 +137,13 @@ def test_every_arc_has_its_own_luck_which_the_seed_decides():
     ("make", "message"),
     [
         (lambda: Independent(1.5), "`loss` must lie in 0..1, got 1.5"),
-        (lambda: Bursts(0.9, 5.0), "`burst` must be at least 9 letters"),
-        (lambda: Bursts(0.3, 0.5), "`burst` must be at least 1 letters"),
+        (lambda: Bursts(0.9, 5.0), "`burst` must be at least 9 messages"),
+        (lambda: Bursts(0.3, 0.5), "`burst` must be at least 1 messages"),
         (lambda: LinkModel(duplicate=-1), "`duplicate` must lie in"),
         (lambda: LinkModel(bandwidth=0), "`bandwidth` must be a positive"),
         (lambda: Exponential(-1.0), "`delay`: its mean must be finite"),
         (lambda: Lognormal(1.0, math.nan), "`delay`: its sigma must be finite"),
-        (lambda: Uniform(2.0, 1.0), "`delay` must not end below where it begins"),
+        (lambda: Uniform(2.0, 1.0), "`delay` must end no earlier than it begins"),
     ],
 )
 def test_what_no_link_can_be_is_refused(make, message):

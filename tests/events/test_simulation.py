@@ -243,7 +243,7 @@ def test_a_program_about_a_layer_says_so_of_its_own_parties_and_lockstep_refuses
     assert [found for found, _, _ in results] == [0] * 5
     assert set(engine.account.by_layer) == {2}
     averaging = Tree(RING)
-    with Workers(5) as workers, pytest.raises(PlanError, match="takes simulated time"):
+    with Workers(5) as workers, pytest.raises(PlanError, match="needs simulated time"):
         run_in_step([run_about(2, solution()) for _ in range(5)], averaging, workers)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dssfn.exact import gram
-from dssfn.exact.bounds import CHUNK, TOP, WIDE
+from dssfn.exact.bounds import CHUNK, TOP, WIDE, WIDE_CHUNK
 from dssfn.exact.gram import ExactSums, Layout, read_products
 from tests.support.strategies import seeds
 
@@ -101,6 +101,16 @@ def test_sums_are_moved_before_they_grow_too_large(kind, seed):
         samples.append(one)
     together = [np.hstack(parts) for parts in zip(*samples, strict=True)]
     assert_right(message_of(sums, layout), layout, *together)
+
+
+def test_a_sum_that_is_at_the_limit_takes_nothing_more():
+    layout, units = Layout(n_outputs=1, n_wide=1, first=0, n=1), np.zeros((0, 1))
+    full = np.full((1, WIDE_CHUNK), float(WIDE))  # its sum of squares is 2^53
+    sums = sums_of(layout, full, np.zeros((0, WIDE_CHUNK), np.uint8), 0 * full)
+    for _ in range(3):  # 2^53 + 1 would be 2^53 again
+        sums.add(np.ones((1, 1)), units.astype(np.uint8), np.zeros((1, 1)))
+    found = read_products(message_of(sums, layout), layout)
+    assert found.upper[0, 0] == float(2**53 + 3)
 
 
 @settings(max_examples=40)

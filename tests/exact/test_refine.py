@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import subprocess
 import sys
@@ -14,7 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dssfn.errors import NumericalError
-from dssfn.exact.refine import exact_product, refined_solution, slices
+from dssfn.exact.refine import (
+    RefinedSystem,
+    exact_product,
+    refined_solution,
+    slices,
+)
 from tests.support.strategies import seeds
 
 
@@ -156,3 +162,18 @@ def test_every_kind_of_processor_finds_the_same_bits(kind, n_threads):
     if done.returncode < 0:
         pytest.skip("this processor does not know all instructions of that kind")
     assert done.stdout.strip() == bits(), done.stderr
+
+
+@pytest.mark.parametrize("large", [2**12, 2**15])
+def test_more_features_than_samples_are_solved_with_the_least_multiplier(large):
+    rng, n, J = np.random.default_rng(0), 1000, 500
+    Y = np.clip(np.rint(rng.normal(20.0, 32.0, size=(n, J))), 0.0, 127.0)
+    Y[:2] = rng.integers(-large, large, size=(2, J))  # some are far larger than others
+    T = rng.integers(-(2**17), 2**17, size=(3, J)).astype(float)
+    gains = rng.uniform(0.5, 1.0, size=n)  # so that entries of G have all their bits
+    G, C = (Y @ Y.T) * np.outer(gains, gains), (T @ Y.T) * gains
+    lam = math.ldexp(1.0, round(math.log2(1e-10 * np.trace(G) / n)))
+    order = rng.permutation(n)
+    O = RefinedSystem(G, C).solution(lam)
+    other = RefinedSystem(G[np.ix_(order, order)], C[:, order]).solution(lam)
+    np.testing.assert_array_equal(other, O[:, order])

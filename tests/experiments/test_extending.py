@@ -49,5 +49,5 @@ def test_a_page_is_not_replaced_by_one_that_does_not_know_its_experiment(tmp_pat
     (tmp_path / "report.html").write_text("what was there")
     shown = invoke("report", tmp_path)
     assert shown.exit_code == 2
-    assert "not known here, width" in shown.stderr
+    assert "unknown experiment, width" in shown.stderr
     assert (tmp_path / "report.html").read_text() == "what was there"

@@ -378,11 +378,11 @@ def test_wrong_data_is_refused_and_leaves_nothing(tmp_path):
         ("--size", "sfn", "`ssfn`"),
         ("--class-weight", "even", "`--class-weight` must"),
         ("--units", "whole", "`--units` must"),
-        ("--image-shape", "28", "height and the width of a picture"),
+        ("--image-shape", "28", "height and width of the images"),
         ("--image-shape", "2x3", "6 numbers, but there are 4 features"),
-        ("--image-shape", "2xtwo", "`--image-shape` must read as in 28x28"),
-        ("--image-shape", "", "`--image-shape` must read as in 28x28"),
-        ("--image-shape", "0x4", "height and the width of a picture"),
+        ("--image-shape", "2xtwo", "`--image-shape` must be like 28x28"),
+        ("--image-shape", "", "`--image-shape` must be like 28x28"),
+        ("--image-shape", "0x4", "height and width of the images"),
     ],
 )  # fmt: skip
 def test_a_wrong_option_is_named(option, value, word):
@@ -482,7 +482,7 @@ def test_a_folder_is_no_data(folder, tmp_path, monkeypatch, offline):
     (tmp_path / "mine").mkdir()
     monkeypatch.chdir(tmp_path)
     error = wrong("simulate", "--data", folder, "--nodes", 3)
-    assert f"`{folder}` is a folder; name a file" in error
+    assert f"`{folder}` is a folder; give a file" in error
 
 
 def test_a_file_whose_suffix_alone_is_similar_was_not_meant(tmp_path):
@@ -506,7 +506,7 @@ def test_a_model_that_is_replaced_is_told_of_and_the_same_one_is_not(tmp_path):
     assert "replaced" not in dssfn(*first).stderr
     assert "replaced" not in dssfn(*first).stderr
     said = dssfn("simulate", "--data", "iris", *run).stderr
-    assert said == f"{out} held a model of mine.csv; it was replaced.\n"
+    assert said == f"{out} held a model trained on mine.csv; it was replaced.\n"
     assert load_network(out / "model.safetensors").plan.n_features == 4
 
 
@@ -736,7 +736,7 @@ def test_a_command_line_that_is_not_understood_gets_one_line(command, said):
     error = wrong(*command.split())
     assert error.startswith("Error: ")
     assert said.lower() in error.lower()
-    assert "--help` shows" in error
+    assert "--help`." in error
 
 
 @pytest.mark.parametrize("group", [[], ["node"], ["federation"]])
@@ -813,5 +813,5 @@ def test_predictions_never_replace_the_data_or_the_model(trained):
         before = target.read_bytes()
         result = dssfn("predict", model, data, "--out", target)
         assert result.exit_code == 2
-        assert "must not be the model or the data" in result.stderr
+        assert "must not overwrite the model or the data" in result.stderr
         assert target.read_bytes() == before

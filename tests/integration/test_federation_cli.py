@@ -58,7 +58,7 @@ def test_every_folder_is_all_that_a_node_needs(tmp_path):
 
 def test_keys_in_one_place_are_called_a_rehearsal(tmp_path):
     text = dssfn("federation", "init", tmp_path / "fed", "--nodes", "a,b,c").stdout
-    assert "All keys were made here, FOR A REHEARSAL" in text
+    assert "All keys were created here, FOR A REHEARSAL ONLY" in text
     assert "--no-keys" in text
     notes = (tmp_path / "fed" / "README.txt").read_text()
     assert "FOR A REHEARSAL" in notes
@@ -70,7 +70,7 @@ def test_keys_stay_at_home_where_they_are_made(tmp_path):
     text = dssfn("federation", "init", fed, "--nodes", "a,b,c", "--no-keys").stdout
     assert "REHEARSAL" not in text
     assert "dssfn node request NAME" in text
-    assert "No key is in it" in (fed / "README.txt").read_text()
+    assert "without its key" in (fed / "README.txt").read_text()
     assert [path.name for path in fed.rglob("*.key")] == ["ca.key"]
     assert {path.name for path in (fed / "b").iterdir()} == {
         "node.toml", "plan.toml", "ca.crt", "crl.pem",
@@ -172,10 +172,10 @@ def test_a_plan_left_open_is_marked_told_of_and_refused_until_filled_in(tmp_path
 def test_the_closing_text_names_what_comes_next(tmp_path):
     shown = init(tmp_path / "fed", *DATA)
     for words in ("a, b, c, d", "dssfn node check node.toml", "ca.key secret",
-                  "rehearse"):  # fmt: skip
+                  "rehearsal"):  # fmt: skip
         assert words in shown
     real = init(tmp_path / "real", *DATA, "--address", "a=a.org:1", nodes="a,b")
-    assert "rehearse" not in real
+    assert "rehearsal" not in real
 
 
 def test_a_node_s_file_says_what_else_may_be_set(tmp_path):
@@ -330,7 +330,7 @@ def test_wrong_names_are_refused(tmp_path, nodes, words):
 
 def test_an_edge_that_can_be_read_in_two_ways_is_refused(tmp_path):
     names = "a,b-c,a-b,c"
-    assert "two ways" in refused(tmp_path / "fed", "--edges", "a-b-c", nodes=names)
+    assert "ambiguous" in refused(tmp_path / "fed", "--edges", "a-b-c", nodes=names)
 
 
 # --- classes and features -----------------------------------------------------------
@@ -349,7 +349,7 @@ def test_a_sample_file_gives_classes_and_features(tmp_path, write):
 def test_options_may_say_more_than_the_sample(tmp_path, write):
     sample = write("sample.csv", "id,age,kind\n1,2,x\n4,5,x\n")
     like = ("--like", sample, "--target", "kind")
-    assert "'x' only" in refused(tmp_path / "fed", *like)
+    assert "only 'x'" in refused(tmp_path / "fed", *like)
     assert "lacks 'x'" in refused(tmp_path / "fed", *like, "--classes", "y,z")
     unknown = refused(tmp_path / "f", *like, "--classes", "x,y", "--features", "agee")
     assert "`age`" in unknown
@@ -369,7 +369,7 @@ def test_a_sample_without_names_gives_a_number(tmp_path, write):
     assert plan.training.n_features == 5
     assert spec.data.endswith("data.npz")
     error = refused(tmp_path / "no", "--like", sample, "--features", "a,b")
-    assert "as the file has, 5, got 2" in error
+    assert "as in the file, 5, got 2" in error
     init(tmp_path / "five", "--like", sample, "--features", "5")
 
 
@@ -429,7 +429,7 @@ def test_nothing_is_ever_overwritten(tmp_path):
     error = wrong(
         "federation", "init", tmp_path / "fed" / "mine" / "x", "--nodes", "a,b,c"
     )
-    assert "a folder that can be made" in error
+    assert "a folder that can be created" in error
     assert [path.name for path in tmp_path.iterdir()] == ["fed"]
 
 

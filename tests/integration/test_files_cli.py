@@ -106,8 +106,8 @@ def test_wrong_options_are_told_by_their_names(trained, tmp_path):
         (["--sep", "x"], "`--sep` must be one of"),
         (["--decimal", "x"], "`--decimal` must be one of"),
         (["--encoding", "utf-99"], "`--encoding` must be one of"),
-        (["--encoding", "latin-1"], "begins with the mark of UTF-16"),
-        (["--columns", "a,,b"], "`--columns` must have a word between commas"),
+        (["--encoding", "latin-1"], "begins with the byte order mark of UTF-16"),
+        (["--columns", "a,,b"], "`--columns` must not have empty words between commas"),
         (["--columns", "a,c"], "no column `c`"),
         (["--columns", "a"], "column `b` must be there"),
         (["--drop", "a"], "column `a` must be there"),
@@ -117,7 +117,7 @@ def test_wrong_options_are_told_by_their_names(trained, tmp_path):
         assert words in wrong("predict", model, data, *options)
     data = tmp_path / "p.csv"
     data.write_text("prediction,a,b\n1,2,3\n")
-    assert "`--id` must not name" in wrong("predict", model, data, "--id", "prediction")
+    assert "`--id` must not be" in wrong("predict", model, data, "--id", "prediction")
 
 
 def test_a_file_that_can_be_read_in_two_ways_is_refused(trained, tmp_path):

@@ -54,7 +54,7 @@ def test_with_masks_nodes_learn_that_somebody_lied(star):
     change_plan(star, secure="true")
     codes, said = ended(star, "uncorrelated")
     assert codes == dict.fromkeys(NAMES, 1)
-    told = [name for name in HONEST if "Masks hide who it was" in said[name]]
+    told = [name for name in HONEST if "Masks hide which one" in said[name]]
     assert told
     for name in HONEST:
         assert f"{LIAR} sent sums" not in said[name]

@@ -170,7 +170,7 @@ def test_a_disturbed_training_ends_with_the_undisturbed_model(make_lab, how):
         lab.kill("n1")
         lab.wait_for("n0", "n1 is gone")
         lab.start("n1")
-        lab.wait_for("n0", "n1 is restarted")
+        lab.wait_for("n0", "n1 is back after a restart")
     elif how == "stop":
         lab.send("n1", signal.SIGSTOP)
         lab.wait_for("n0", "n1 is gone: it is silent")
@@ -246,7 +246,7 @@ def test_after_ctrl_c_the_others_wait_then_stop_and_all_can_go_on(make_lab):
     lab.send("n1", signal.SIGINT)
     codes = lab.wait()
     assert codes == {"n0": 1, "n1": 130, "n2": 1}
-    assert "to go on from there: dssfn node run" in lab.printed("n1")
+    assert "to resume from there: dssfn node run" in lab.printed("n1")
     for name in ("n0", "n2"):
         assert "n1 is gone: stopped by its operator" in lab.printed(name)
         assert "n1 has left" not in lab.printed(name)  # it may come back
@@ -281,7 +281,7 @@ def test_a_node_that_was_killed_at_the_very_end_still_writes_its_model(make_lab)
     lab.start("n1")  # the others have left
     assert lab.wait()["n1"] == 0
     assert lab.digests() == digests
-    assert "it is not needed, this node's model is complete" in lab.printed("n1")
+    assert "no longer needed: this node's model is complete" in lab.printed("n1")
     assert "Start this node again" not in lab.printed("n1")
 
 
@@ -293,7 +293,7 @@ def test_different_plans_are_named_with_field_values_and_peer(make_lab):
     lab.node_file("n1").write_text(text)
     lab.start()
     assert lab.processes["n1"].wait(300) == 2
-    assert "2 of 3 nodes follow another plan than this one" in lab.printed("n1")
+    assert "2 of 3 nodes have another plan than this one" in lab.printed("n1")
     printed = lab.printed("n1")
     assert "`training.width` is 61 at n1 and 60 at n" in printed
     # The others wait for it, and those who met it have named it.
@@ -323,12 +323,14 @@ def test_a_wrong_authority_is_named_with_the_address_on_the_side_that_dials(make
     lab.start()
     lab.wait_for(
         "n1",
-        f"n0 cannot be reached at {address}: its certificate is not one that this "
-        "node's `authorities` file vouches for",
+        f"n0 cannot be reached at {address}: its certificate is not signed by an "
+        "authority in this node's `authorities` file",
     )
     lab.wait_for("n2", f"n0 cannot be reached at {address}: the connection was closed")
-    lab.wait_for("n2", "file does not vouch for this node's certificate")
-    lab.wait_for("n0", "it is signed by no authority in this node's `authorities` file")
+    lab.wait_for("n2", "this node's certificate is not signed by an authority in its")
+    lab.wait_for(
+        "n0", "it is not signed by an authority in this node's `authorities` file"
+    )
     lab.wait_for("n0", "the other end does not accept this node's certificate")
 
 
@@ -377,7 +379,7 @@ def test_a_folder_that_cannot_be_written_is_an_error_before_the_start(make_lab):
     (lab.folder("n0") / "out").write_text("a file")
     lab.start("n0")
     assert lab.wait() == {"n0": 2}
-    assert "`out` must be a folder to write to" in lab.printed("n0")
+    assert "`out` must be a writable folder" in lab.printed("n0")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
@@ -438,7 +440,10 @@ def test_check_finds_what_is_wrong(make_lab):
     done, found = _check(lab, "n0")
     assert done.returncode == 0, done
     assert found["data"] == (True, "599 samples, 64 features")
-    assert found["n1"] == (None, "dials this node, so it cannot be tried")
+    assert found["n1"] == (
+        None,
+        "connects to this node, so it cannot be tested from here",
+    )
     _, found = _check(lab, "n2")
     assert found["n0"][0] is None
     assert "is it running?" in found["n0"][1]

@@ -110,8 +110,8 @@ def test_a_node_s_file_says_how_its_data_are_read(fed):
     code, found = check(fed / "a", LOCAL)
     assert code == 2
     assert found["data"][1].endswith(
-        'Say `decimal = ","` for a fraction, else remove the marks. (`decimal` '
-        "belongs to [read] in node.toml.)"
+        'Give `decimal = ","` for a fraction; otherwise remove the separators. '
+        "(`decimal` belongs to [read] in node.toml.)"
     )
     (fed / "a" / "test.csv").write_text(LOCAL.replace("61;", "62;"))
     set_read(fed / "a", 'decimal = ","', 'id = "patient"', test="test.csv")
@@ -150,9 +150,9 @@ def test_a_wrong_setting_is_told_with_the_node_s_file(fed, lines, words):
     ("lines", "words"),
     [
         (['drop = ["note"]'], "no column `note`, which `drop` names"),
-        (['drop = ["age"]'], "column `age` must be there, but `drop` leaves it out"),
-        (['id = "bmi"'], "column `bmi` must be there, but `id` leaves it out"),
-        (['columns = ["bmi"]'], "column `age` must be there, but `columns` leaves it"),
+        (['drop = ["age"]'], "column `age` is needed, but `drop` leaves it out"),
+        (['id = "bmi"'], "column `bmi` is needed, but `id` leaves it out"),
+        (['columns = ["bmi"]'], "column `age` is needed, but `columns` leaves it"),
         (['columns = ["outcome"]'], "`columns` must not name the target `outcome`"),
         (['sheet = "2024"'], "`sheet` must be left out: it is for .xlsx, got `"),
     ],
@@ -169,7 +169,7 @@ def test_settings_that_do_not_fit_the_file_are_named(fed, lines, words):
 
 @pytest.mark.parametrize(
     ("n_samples", "words"),
-    [(1, "1 sample: what this node sends reveals it"), (9, "9 samples"), (10, None)],
+    [(1, "1 sample: this node's sums reveal it"), (9, "9 samples"), (10, None)],
 )
 def test_few_samples_are_told_of_and_no_mistake(fed, n_samples, words):
     change_plan(fed, min_rows=1)
@@ -220,7 +220,10 @@ def test_a_node_with_few_numbers_in_a_column_takes_no_part(tmp_path, write, n, l
     assert code == 2
     is_good, text = found["min_cell"]
     assert not is_good
-    wanted = f"`data.csv`, column `bmi`: at least {least} rows must have a number, or"
+    wanted = (
+        f"`data.csv`, column `bmi`: either at least {least} rows (the plan's "
+        "`min_cell`) must"
+    )
     assert text.startswith(wanted)
     assert f"got {n}. What a node sends" in text
     for command in ("node run", "federation statistics"):
@@ -238,7 +241,7 @@ def test_a_node_with_fewer_rows_than_agreed_on_takes_no_part(fed, min_rows):
     assert code == 2
     is_good, text = found["min_rows"]
     assert is_good is False
-    said = f"at least {min_rows} rows, as `min_rows` of the plan says, got "
+    said = f"at least {min_rows} rows, the plan's `min_rows`, got "
     assert f"{said}{min_rows - 1}. " in text
     for command in (("node", "run"), ("federation", "statistics")):
         assert wrong(*command, fed / "a") == f"Error: {text}\n"
@@ -293,4 +296,4 @@ def test_a_plan_is_no_node_s_file(tmp_path):
     init(fed, *DATA, nodes="a,b,c")
     for command in (("node", "check"), ("node", "run"), ("federation", "statistics")):
         said = wrong(*command, fed / "plan.toml")
-        assert "got the plan of a federation. Give the node.toml" in said
+        assert "got a federation's plan. Give the node.toml" in said

@@ -115,7 +115,7 @@ def test_a_check_says_what_is_spent(trained):
 def test_exact_statistics_are_not_for_private_plans(trained):
     _, fed, _ = trained
     error = wrong("federation", "statistics", fed / "a")
-    assert "budget of `epsilon`" in error
+    assert "privacy budget `epsilon`" in error
 
 
 def test_a_plan_that_cannot_be_private_is_refused(tmp_path):
@@ -132,4 +132,4 @@ def test_a_simulation_is_private_and_has_nothing_to_compare_with(tmp_path):
     shown = dssfn(*private, "--secure", "--json", "--out", tmp_path / "out")
     assert json.loads(shown.stdout)["privacy"]["epsilon"] == 8
     assert dssfn("report", tmp_path / "out").exit_code == 0
-    assert "none to compare with" in wrong(*private, "--check-equivalence")
+    assert "nothing to compare with" in wrong(*private, "--check-equivalence")

@@ -198,7 +198,7 @@ def test_a_certificate_that_ended_does_for_the_life_of_a_stream_alone(caplog):
             proxy.cut()
             _until(lambda: not _connections(north))
             link = north._by_name["south"]
-            assert "its certificate ended on" in link.described(9.0)
+            assert "its certificate expired on" in link.described(9.0)
         south_keys.identity = Keys("south").identity
         _until(lambda: _connections(south) > 1)
 
@@ -210,16 +210,16 @@ def test_a_neighbour_whose_certificate_has_ended_is_named_by_who_dials(caplog):
         caplog.at_level(logging.INFO, "dssfn.node"),
         _south(Keys("south"), answering.port),
     ):
-        _until(lambda: "its certificate has ended" in caplog.text)
-    line = next(text for text in caplog.messages if "has ended" in text)
+        _until(lambda: "its certificate has expired" in caplog.text)
+    line = next(text for text in caplog.messages if "has expired" in text)
     assert line.startswith("north cannot be reached at 127.0.0.1:")
-    assert "Its organisation must put a new one in its place" in line
+    assert "organisation must replace" in line
 
 
 def test_a_session_that_goes_on_is_judged_by_its_certificate():
     mine = Keys("north").identity
     check_standing(loaded(issue(AUTHORITY, "south")), mine)
-    with pytest.raises(Refused, match="its certificate ended on") as caught:
+    with pytest.raises(Refused, match="its certificate expired on") as caught:
         check_standing(loaded(ENDED), mine)
     assert caught.value.refusal is Refusal.CERTIFICATE
     assert end_of(loaded(issue(AUTHORITY, "south"))) == ""
@@ -274,7 +274,7 @@ def test_nodes_that_train_take_new_certificates_and_lists(make_lab):
     (lab.folder("n1") / "node.crt").write_bytes(new.certificate_pem)
     lab.wait_for("n1", "the new certificate, key or authorities cannot be used")
     _renew(lab, "n1", new)
-    lab.wait_for("n1", "took a new certificate")
+    lab.wait_for("n1", "loaded a new certificate")
     for name in lab.names:
         (lab.folder(name) / "crl.pem").write_bytes(list_of(lab.authority, stolen))
     lab.wait_for("n0", "n1 is gone: its certificate was revoked")
@@ -282,7 +282,7 @@ def test_nodes_that_train_take_new_certificates_and_lists(make_lab):
     lab.start("n2")
     assert lab.wait() == {"n0": 0, "n1": 0, "n2": 0}
     (disturbed,) = lab.digests()
-    assert lab.printed("n1").count("the old stays") == 1
+    assert lab.printed("n1").count("so the old one stays") == 1
     lab.start(fresh=True)
     assert lab.wait() == {"n0": 0, "n1": 0, "n2": 0}
     assert lab.digests() == {disturbed}
@@ -298,14 +298,14 @@ def test_a_certificate_that_ends_while_nodes_wait_is_renewed_without_a_restart(
     _renew(lab, "n1", short)
     lab.start("n0", "n1")
     lab.wait_for("n0", "n1 is connected")
-    lab.wait_for("n1", "The certificate of n1 ended on")
-    lab.wait_for("n1", "it is taken without a restart")
+    lab.wait_for("n1", "The certificate of n1 expired on")
+    lab.wait_for("n1", "it is loaded without a restart")
     assert lab.is_running("n0")
     assert lab.is_running("n1")
     # n2 comes late, and will not talk to it until it is renewed.
     lab.start("n2")
     lab.wait_for("n2", "n1 cannot be reached")
-    lab.wait_for("n2", "its certificate has ended")
+    lab.wait_for("n2", "its certificate has expired")
     _renew(lab, "n1")
     assert lab.wait() == {"n0": 0, "n1": 0, "n2": 0}
     (disturbed,) = lab.digests()
@@ -324,11 +324,11 @@ def test_nodes_that_regroup_after_a_certificate_has_ended_name_it(make_lab):
     lab.start()
     lab.wait_for("n2", "layer 0/40")
     lab.kill("n2")
-    lab.wait_for("n0", "The certificate of n0 ended on")
+    lab.wait_for("n0", "The certificate of n0 expired on")
     lab.start("n2")
     assert lab.processes["n0"].wait(300) == 2
-    assert "The certificate of n0 ended on" in lab.printed("n0").splitlines()[-1]
-    assert "goes on from its checkpoint" in lab.printed("n0")
+    assert "The certificate of n0 expired on" in lab.printed("n0").splitlines()[-1]
+    assert "resumes from its checkpoint" in lab.printed("n0")
     lab.wait_for("n1", "n0 is gone: its certificate or key cannot be used")
     _renew(lab, "n0")
     lab.start("n0")

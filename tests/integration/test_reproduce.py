@@ -73,7 +73,7 @@ def test_without_matplotlib_there_are_tables_and_no_word_of_a_page(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     shown = invoke("report", tmp_path / "copy")
     assert shown.exit_code == 0, shown.output
-    assert "No report was made" in shown.stderr
+    assert "No report was written" in shown.stderr
     assert "The report is in" not in shown.stdout
     assert (tmp_path / "copy" / "tables.md").exists()
     assert not (tmp_path / "copy" / "report.html").exists()
@@ -110,7 +110,7 @@ def test_sets_that_are_not_at_hand_are_left_out_before_the_sweep(
     monkeypatch.setenv("DSSFN_DATA_DIR", str(tmp_path))
     shown = invoke("reproduce", "table2", "--quick", "--out", tmp_path / "none")
     assert shown.exit_code == 2
-    assert "Left out, for want of data: table2. Put vowel.npz, " in shown.stderr
+    assert "Left out, because data are missing: table2. Put vowel.npz, " in shown.stderr
     assert "No data set `vowel`" in shown.stderr
     assert not (tmp_path / "none").exists()
     rng = np.random.default_rng(0)
@@ -119,8 +119,10 @@ def test_sets_that_are_not_at_hand_are_left_out_before_the_sweep(
     np.savez(tmp_path / "vowel.npz", **arrays)
     shown = invoke("reproduce", "table2", "--quick", "--out", tmp_path / "some")
     assert shown.exit_code == 0, shown.output
-    assert "Not at hand: satimage. No data set `satimage`" in shown.stderr
-    assert shown.stderr.count("want of data: table2 with satimage, letter. Put") == 2
+    assert "Not available: satimage. No data set `satimage`" in shown.stderr
+    assert (
+        shown.stderr.count("data are missing: table2 with satimage, letter. Put") == 2
+    )
     assert shown.stderr.count("table2: vowel") == len(columns_of("vowel"))
     assert "| vowel | 20 nodes | the same size, our settings |" in shown.stdout
 
@@ -135,9 +137,9 @@ def test_experiments_that_are_left_out_are_named_with_the_way_out(
     assert json.loads(shown.stdout) == []
     last = shown.stderr.splitlines()[-1]
     assert last == (
-        "Left out, for want of data: table2; satimage; convergence; degree. Put "
-        "vowel.npz, satimage.npz, letter.npz into a folder, name it by `--data-dir`, "
-        "and run the same command again: rows that are there are kept."
+        "Left out, because data are missing: table2; satimage; convergence; degree. "
+        "Put vowel.npz, satimage.npz, letter.npz into a folder, give it as "
+        "`--data-dir`, and run the same command again; finished rows are kept."
     )
     assert shown.stderr.count(last) == 2  # before hours of training, and after them
 

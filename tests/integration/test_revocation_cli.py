@@ -58,7 +58,7 @@ def test_a_list_only_grows(tmp_path):
     assert shown["n_revoked"] == len(shown["revoked"]) == 1
     assert shown["copies"] == [str(fed / name / "crl.pem") for name in "abc"]
     again = dssfn("federation", "revoke", fed, "a")
-    assert "were revoked before" in again.stdout
+    assert "had been revoked before" in again.stdout
     one = fed / "b" / "node.crt"
     dssfn("federation", "revoke", fed, "b", "--certificate", one)
     assert len(revoked_in(fed).moments) == 2
@@ -98,15 +98,15 @@ def test_what_cannot_be_revoked_here_is_said(tmp_path):
         assert (fed / "ca" / "crl.pem").read_bytes() == before
         return error
 
-    assert "by a list of its own" in revoke("a", "--certificate", foreign)
+    assert "with a list of its own" in revoke("a", "--certificate", foreign)
     wrong_one = fed / "b" / "node.crt"
     assert "but is for b" in revoke("a", "--certificate", wrong_one)
     assert "cannot be read" in revoke("a", "--certificate", tmp_path / "none")
-    assert "must come with the `NAME`" in revoke("--certificate", foreign)
+    assert "must come with `NAME`" in revoke("--certificate", foreign)
     assert "`NAME` must be one of" in revoke("x")
     assert "`--days` must be at least 1" in revoke("--days", 0)
     (fed / "a" / "node.crt").unlink()
-    assert "Name a file of it with `--certificate`" in revoke("a")
+    assert "Give a certificate with `--certificate`" in revoke("a")
     (fed / "ca" / "ca.key").unlink()
     assert "the authority's key" in revoke("b")
 
@@ -123,11 +123,11 @@ def test_a_check_tells_of_a_list_that_cannot_be_used(tmp_path):
         return one["is_good"], one["text"]
 
     assert finding()[0] is True
-    assert finding()[1].startswith("0 certificates count no more, until ")
+    assert finding()[1].startswith("0 certificates revoked; the list is valid until ")
     past = datetime.now(UTC) - timedelta(days=9)
     for pem, words in (
         (b"", "it is empty"),
-        (list_of(authority, start=past, end=past), "ended on"),
+        (list_of(authority, start=past, end=past), "expired on"),
         (list_of(make_authority("lab")), "must be signed by an authority in"),
         (None, "cannot be read"),
     ):

@@ -100,10 +100,10 @@ def test_four_hospitals_agree_and_see_what_is_different_at_each(heart):
             assert {x["name"]: x["count"] for x in one["levels"]} == counts.to_dict()
     assert [one["count"] for one in everybody["target"]["levels"]] == [411, 509]
     remarks = [(one.column, one.text) for one in found["switzerland"].stands_out]
-    assert ("chol", "all rows with a value have the same here") in remarks
-    assert ("ca", "elsewhere, but not here: `0`, `3`") in remarks
+    assert ("chol", "all rows that have a value have the same one here") in remarks
+    assert ("ca", "at other nodes, but not here: `0`, `3`") in remarks
     # Nobody else has seen that, nor any other figure of Switzerland's own.
-    assert "have the same here" not in (heart / "va" / "out" / FILES[1]).read_text()
+    assert "have the same one here" not in (heart / "va" / "out" / FILES[1]).read_text()
 
 
 def test_published_figures_of_every_hospital_are_the_same_everywhere(heart):
@@ -287,7 +287,7 @@ def test_one_node_that_runs_another_command_than_most_stops(make_lab):
     lab.start("n0", "n1", run=STATISTICS)
     lab.start("n2")
     assert lab.processes["n2"].wait(300) == 2
-    assert "2 of 3 nodes follow another plan than this one" in lab.printed("n2")
+    assert "2 of 3 nodes have another plan than this one" in lab.printed("n2")
     assert "Run the same command here" in lab.printed("n2")
     lab.start("n2", run=STATISTICS)
     assert set(lab.wait().values()) == {0}
@@ -300,7 +300,7 @@ def test_nodes_without_a_schema_find_means_whoever_was_restarted(make_lab):
     lab.kill("n1")
     lab.wait_for("n0", "n1 is gone")
     lab.start("n1", run=STATISTICS)
-    lab.wait_for("n0", "n1 is restarted")
+    lab.wait_for("n0", "n1 is back after a restart")
     lab.start("n2", run=STATISTICS)
     assert set(lab.wait().values()) == {0}
     agreed = {
@@ -339,11 +339,11 @@ def test_mistakes_are_told_before_the_others_wait(three, tmp_path):
     assert "unknown field `min_cel`. Did you mean `min_cell`?" in statistics()
     (node / "plan.toml").write_text(plan)
     (tmp_path / "file").write_text("")
-    assert "must be a folder to write to" in statistics("--out", tmp_path / "file")
+    assert "must be a writable folder" in statistics("--out", tmp_path / "file")
     bad = tables["north"].astype({"age": object})
     bad.loc[5, "age"] = "old"
     bad.to_csv(node / "data.csv", index=False)
-    assert "line 7, column `age`: the schema says that it is a number" in statistics()
+    assert "line 7, column `age`: the schema wants a number" in statistics()
     (node / "data.csv").unlink()
     assert "data.csv` does not exist" in statistics()
     assert "cannot be read" in wrong("federation", "statistics", tmp_path / "no.toml")
@@ -371,4 +371,4 @@ def test_text_without_a_schema_is_refused_with_the_way_out(tmp_path):
     (tmp_path / "fed" / "a" / "data.csv").write_text(rows)
     error = wrong("federation", "statistics", tmp_path / "fed" / "a")
     assert "column `sex`: features must be numbers, got 'f'" in error
-    assert "say what it means in a schema, as `dssfn schema` proposes one" in error
+    assert "describe it in a schema (`dssfn schema` proposes one)" in error

@@ -84,7 +84,7 @@ def test_a_page_follows_a_training_and_a_terminal_shows_the_same(make_lab):
     assert state_of(status, "n0") is State.THIS
     assert state_of(status, "n2") is State.UNSEEN
     assert status.layer is None
-    assert "waits for" in until(lab, url, lambda one: "n2" in one.waits_for).doing
+    assert "waiting for" in until(lab, url, lambda one: "n2" in one.waits_for).doing
     lab.start("n2")
     hold(lab, url)
     # This node waits for n2 itself, or for n1, which does: that depends on the tree.

@@ -216,7 +216,7 @@ def test_what_goes_wrong_in_a_run_is_told_to_nobody(federate):
         running["east"] = start(folder, "east", "node run", program=recorded(folder))
         _, said = running[MARKED].communicate(timeout=300)
         assert running[MARKED].returncode == 2
-        assert f"'{MARKER}' is the value of no class" in said
+        assert f"'{MARKER}' does not belong to a class" in said
         for line in running["north"].stderr:
             if "south is gone: " in line:
                 break

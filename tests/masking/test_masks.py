@@ -107,7 +107,7 @@ def test_a_key_stream_is_used_once():
         masks.cover(0, np.zeros(2, dtype=np.int64), step)
     assert len(set(used)) == len(used) == 6
     for step in (5, 3):
-        with pytest.raises(NumericalError, match="used once"):
+        with pytest.raises(NumericalError, match="used only once"):
             masks.cover(0, np.zeros(2, dtype=np.int64), step)
 
 
@@ -135,7 +135,7 @@ def test_equal_secrets_are_refused():
     "values", [np.zeros(3), np.zeros((3, 2), dtype=np.int64, order="F")]
 )
 def test_what_cannot_be_masked_in_place_is_refused(values):
-    with pytest.raises(NumericalError, match="integers in a row"):
+    with pytest.raises(NumericalError, match="one-dimensional array of integers"):
         add_stream(values, bytes(32), 0, is_added=True)
 
 
@@ -200,7 +200,7 @@ def test_secrets_are_of_two_nodes_and_one_training():
     }
     assert secret not in others
     assert len(secret) == 32
-    with pytest.raises(ProtocolError, match="nobody can share"):
+    with pytest.raises(ProtocolError, match="no shared secret can be derived"):
         a.secret_with(1, bytes(32), b"x")
 
 

@@ -17,10 +17,10 @@ from dssfn.schema import Column, Schema, Target
     ("pattern", "said"),
     [
         ("{rank}.csv", "a file of its own"),
-        ("{host}.csv", "of {node}, {number} and {rank} only"),
-        ("{}.csv", "of {node}, {number} and {rank} only"),
-        ("{node.csv", "of {node}, {number} and {rank} only"),
-        ("{node.name}.csv", "of {node}, {number} and {rank} only"),
+        ("{host}.csv", "only the placeholders {node}, {number} and {rank}"),
+        ("{}.csv", "only the placeholders {node}, {number} and {rank}"),
+        ("{node.csv", "only the placeholders {node}, {number} and {rank}"),
+        ("{node.name}.csv", "only the placeholders {node}, {number} and {rank}"),
     ],
 )
 def test_a_pattern_must_name_one_file_per_node(pattern, said):

@@ -77,7 +77,7 @@ def test_another_plan_is_told_by_its_first_digits_with_the_way_out(checkpoints):
     for look in (now.check, lambda: now.load(PLAN)):
         with pytest.raises(PlanError) as caught:
             look()
-        assert "plan was aaaaaaaa… and is bbbbbbbb…" in str(caught.value)
+        assert "plan was aaaaaaaa… and is now bbbbbbbb…" in str(caught.value)
         assert "`dssfn node run NODE --fresh`" in str(caught.value)
 
 

@@ -46,7 +46,7 @@ def test_an_address_of_ones_own_takes_the_place_of_the_plans():
 
 
 def test_two_neighbours_without_a_port_are_refused():
-    with pytest.raises(PlanError, match="n0 and n1 are neighbours, and neither"):
+    with pytest.raises(PlanError, match="n0 and n1 are neighbours, but neither"):
         neighbours_of(0, _federation(None, None, "h:3"), {})
 
 

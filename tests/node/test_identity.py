@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID as Use
 
 from dssfn.errors import IdentityError
-from dssfn.node.identity import Identity, read_identity
+from dssfn.node.identity import Identity, is_open, read_identity
 from dssfn.setup.pki import Credential, issue, make_authority
 from tests.support.handshake import meet
 from tests.support.odd_certificates import (
@@ -80,7 +80,7 @@ def test_a_certificate_does_not_outlive_its_authority(read):
     node = issue(short, "a", days=9999)
     assert node.expires == short.expires
     assert read(node, short).expires == short.expires
-    with pytest.raises(IdentityError, match="can sign no more"):
+    with pytest.raises(IdentityError, match="cannot sign any more"):
         issue(make_authority("old", days=1, now=NOW - timedelta(days=9)), "a")
 
 
@@ -113,7 +113,7 @@ def test_a_gap_in_the_chain_is_named(refused):
 def test_a_node_cannot_vouch_for_another(authority, refused):
     node = issue(authority, "b")
     forged = certify("a", node, dns=["a"])
-    assert "is no authority" in refused(forged, authority, between=(node,))
+    assert "is not an authority" in refused(forged, authority, between=(node,))
 
 
 def test_an_authority_that_has_ended_vouches_for_nobody(refused):
@@ -164,14 +164,14 @@ def test_a_certificate_that_has_ended_is_refused(authority, refused):
     node = certify("a", authority, dns=["a"], start=NOW - timedelta(days=9),
                    end=NOW - timedelta(days=2))  # fmt: skip
     error = refused(node, authority)
-    assert f"ended on {NOW - timedelta(days=2):%Y-%m-%d}" in error
+    assert f"expired on {NOW - timedelta(days=2):%Y-%m-%d}" in error
     assert "dssfn federation certificate" in error
 
 
 def test_a_certificate_that_is_not_yet_valid_is_refused(authority, refused):
     node = issue(authority, "a", now=NOW + timedelta(days=3))
     error = refused(node, authority)
-    assert f"valid from {NOW + timedelta(days=3, hours=-1):%Y-%m-%d}" in error
+    assert f"not valid before {NOW + timedelta(days=3, hours=-1):%Y-%m-%d}" in error
     assert "clock" in error
 
 
@@ -294,3 +294,23 @@ def test_identities_meet_over_grpc(authority, read):
     assert meet(own, lab) == named
     assert meet(partial, partial) == "b"
     assert meet(old, wide) == "d"
+
+
+@pytest.mark.parametrize(
+    ("mode", "owner", "user", "expected"),
+    [
+        (0o600, 1000, 1000, False),
+        (0o640, 1000, 1000, True),
+        (0o604, 1000, 1000, True),
+        (0o640, 0, 1000, False),  # as Kubernetes mounts a Secret for a group
+        (0o660, 0, 1000, True),
+        (0o644, 0, 1000, True),
+        (0o640, 0, 0, True),
+        (0o600, 0, 0, False),
+    ],
+)
+def test_a_key_is_open_unless_it_is_its_owners_or_of_root_for_a_group(
+    mode, owner, user, expected
+):
+    found = os.stat_result((mode, 0, 0, 1, owner, 0, 0, 0, 0, 0))
+    assert is_open(found, user) is expected

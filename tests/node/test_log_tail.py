@@ -22,27 +22,27 @@ WHOLE = [
     "epoch 1: taking part are north, south, a.east-2",
     "received 4 solved layers from a neighbour",
     "waiting for all to agree on who takes part",
-    "south is restarted",
+    "south is back after a restart",
     "north starts: plan 0123456789abcdef",
     "south is connected",
     "south is back",
-    "south is restarted; all go back to the last layer that all have",
+    "south is back after a restart; all nodes return to the last layer that all have",
     "south has finished",
     f"north has finished: {DIGEST}",
     "found layers 0 to 7",
     "layer 8 begins",
     "all nodes have all layers",
-    "south is not there; it is not needed, this node's model is complete",
+    "south is not connected, but no longer needed: this node's model is complete",
     "waiting for south, a.east-2",
     "waiting for south for 30 s: it is connected and busy",
     "waiting for south for 30 s: it waits for a.east-2",
     "starting again together, epoch 3: a.east-2 was restarted, as south says",
     "messages are masked with south, a.east-2",
     "messages are masked with 9 partners",
-    "nodes have rounded differently (1.2e-09): averaging",
+    "the nodes' layers differ by rounding (1.2e-09): averaging them",
     "nodes hold layers of different trainings: starting from scratch",
-    "took a new list of revoked certificates: certificate until 2027-01-02 10:11 UTC, "
-    "3 revoked",
+    "loaded a new revocation list: certificate valid until 2027-01-02 10:11 UTC, 3 "
+    "revoked",
     *(f"south is gone: {reason.value}" for reason in Reason),
     "south is gone: it gave up waiting for a.east-2",
 ]
@@ -55,14 +55,17 @@ PARTS = {
     f"waiting for south for 3 s: it has not connected yet ({MARKER})": "waiting for "
     "south for 3 s: it has not connected yet",
     f"refused a connection: {MARKER}": "refused a connection",
-    f"stopped. 3 layers are saved; to go on: dssfn node run /{MARKER}": "stopped",
+    f"stopped. 3 layers are saved; to resume: dssfn node run /{MARKER}": "stopped",
     "south is back (and 12 more like this that were not logged)": "south is back",
 }
 HIDDEN = [
     f"/home/{MARKER}/checkpoint cannot be used (damaged): starting from scratch",
     f"`age` must be a number, got '{MARKER}'. (the others are told: its data)",
     f"the model cannot be scored: {MARKER}",
-    f"The key `/home/{MARKER}/node.key` can be read by others on this machine.",
+    (
+        f"The private key `/home/{MARKER}/node.key` can be read by other users of this "
+        "machine."
+    ),
     f"{MARKER} is connected",
     f"waiting for {MARKER}",
     f"north starts: plan 0123456789abcdef\n{MARKER}",

@@ -96,9 +96,13 @@ OTHER_PLAN = federation(min_rows=7)
     [
         (lambda: keys_of("east", authority=STRANGER), (0,) * 4, "must be signed by"),
         (lambda: keys_of("west"), (0,) * 4, "must carry the node's name"),
-        (lambda: keys_of("east", OTHER_PLAN), (0,) * 4, "its signature is not that"),
-        (lambda: keys_of("east", command=STATISTICS), (0,) * 4, "its signature is not"),
-        (lambda: keys_of("east"), (0, 0, 1, 0), "its signature is not that"),
+        (lambda: keys_of("east", OTHER_PLAN), (0,) * 4, "its signature does not match"),
+        (
+            lambda: keys_of("east", command=STATISTICS),
+            (0,) * 4,
+            "its signature does not",
+        ),
+        (lambda: keys_of("east"), (0, 0, 1, 0), "its signature does not match"),
     ],
 )
 def test_a_key_that_is_not_the_node_s_own_is_refused(third, epochs, why):
@@ -171,7 +175,7 @@ def test_two_nodes_must_agree_to_learn_each_other_s_sums():
     nodes = (Member("north", "n:1"), Member("south"))
     two = Federation(nodes, Graph(kind="path"), PLAN)
     assert not two.hides_nodes
-    with pytest.raises(PlanError, match=r"at least 3, as `min_nodes`.*got 2"):
+    with pytest.raises(PlanError, match=r"at least 3, the plan.s `min_nodes`.*got 2"):
         check_nodes(two)
     check_nodes(msgspec.structs.replace(two, min_nodes=2))
     check_nodes(federation())
@@ -192,7 +196,7 @@ def test_a_member_that_announces_another_s_key_is_found(monkeypatch):
             made.append(self.public)
 
     monkeypatch.setattr("dssfn.node.mask_keys.EphemeralKey", Same)
-    with pytest.raises(ProtocolError, match="announced the same key"):
+    with pytest.raises(ProtocolError, match="announced the same mask key"):
         agreed([keys_of(name) for name in NAMES])
 
 
@@ -213,7 +217,7 @@ REVOKED = Revocations({(loaded(STOLEN).issuer, loaded(STOLEN).serial_number): NO
 @pytest.mark.parametrize(
     ("own", "theirs", "why"),
     [
-        ({"credential": ENDED, "expires": LATER}, {}, "a certificate that ended on"),
+        ({"credential": ENDED, "expires": LATER}, {}, "a certificate that expired on"),
         ({"credential": STOLEN}, {"revoked": REVOKED}, "a certificate that was revoke"),
     ],
 )
@@ -222,15 +226,15 @@ def test_a_key_signed_with_a_certificate_that_counts_no_more_is_refused(
 ):
     every = [keys_of(name, **theirs) for name in NAMES]
     every[2] = keys_of("east", **own)
-    with pytest.raises(ProtocolError, match=f"Node east has signed .* {why}") as caught:
+    with pytest.raises(ProtocolError, match=f"Node east signed .* {why}") as caught:
         agreed(every)
-    assert "Its organisation must put a new one in its place" in str(caught.value)
+    assert "organisation must replace" in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("own", "why"),
     [
-        ({"credential": ENDED}, "of east ended on"),
+        ({"credential": ENDED}, "of east expired on"),
         ({"credential": STOLEN, "revoked": REVOKED}, "of east with .* was revoked on"),
     ],
 )

@@ -73,9 +73,9 @@ def test_two_processes_of_one_node_have_one_key_and_one_budget(tmp_path):
 def test_a_ledger_that_is_gone_or_replaced_stops_the_node(tmp_path):
     source = noise_of(tmp_path, PRIVATE, has_begun=False)
     ledger_path(tmp_path, PRIVATE).unlink()
-    with pytest.raises(PlanError, match="has been replaced while this node runs"):
+    with pytest.raises(PlanError, match="was replaced while this node was running"):
         source.share("scaling", SUMS, 10**6)
-    with pytest.raises(PlanError, match="is gone, though this node has begun"):
+    with pytest.raises(PlanError, match="missing although this node has begun"):
         noise_of(tmp_path, PRIVATE, has_begun=True)
 
 
@@ -90,5 +90,7 @@ def test_few_rows_do_not_keep_a_node_out_where_noise_hides_them():
 @pytest.mark.parametrize("content", [b"", b"{}", b"\xff\xfe", b'{"key": 3}'])
 def test_a_file_that_cannot_be_read_stops_the_node(tmp_path, content):
     ledger_path(tmp_path, PRIVATE).write_bytes(content)
-    with pytest.raises(PlanError, match="says what was spent of the privacy budget"):
+    with pytest.raises(
+        PlanError, match="records how much of the privacy budget is spent"
+    ):
         noise_of(tmp_path, PRIVATE)

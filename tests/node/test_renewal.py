@@ -45,7 +45,7 @@ def test_a_new_pair_is_taken_once_both_files_are_there(home, lines):
     for _ in range(3):
         assert keyring.current() is old
     (warning,) = lines()
-    assert "cannot be used, the old stays" in warning
+    assert "cannot be used, so the old one stays" in warning
     assert "must belong to the certificate" in warning
     (home / "node.key").write_bytes(new.key_pem)
     taken = keyring.current()
@@ -53,7 +53,7 @@ def test_a_new_pair_is_taken_once_both_files_are_there(home, lines):
     assert taken.key_pem == new.key_pem
     assert keyring.current() is taken
     assert len(lines()) == 2
-    assert "took a new certificate" in lines()[1]
+    assert "loaded a new certificate" in lines()[1]
 
 
 @pytest.mark.parametrize("part", ["node.crt", "node.key", "ca.crt", "crl.pem"])
@@ -109,7 +109,7 @@ def test_a_new_list_is_taken(home, lines):
     ):
         (home / "crl.pem").write_bytes(bad)
         assert keyring.current().is_revoked(loaded(south))
-        assert "the old stays" in lines()[-1]
+        assert "so the old one stays" in lines()[-1]
 
 
 def test_a_list_waits_for_the_authority_that_signed_it(home, lines):
@@ -121,7 +121,7 @@ def test_a_list_waits_for_the_authority_that_signed_it(home, lines):
     both = AUTHORITY.certificate_pem + other.certificate_pem
     (home / "ca.crt").write_bytes(both)
     assert keyring.current().is_revoked(loaded(north))
-    assert "that is none of them" in lines()[0]
+    assert "that is not one of them" in lines()[0]
 
 
 def test_one_s_own_revocation_is_told_and_stops_the_next_start(home, lines):
@@ -133,7 +133,7 @@ def test_one_s_own_revocation_is_told_and_stops_the_next_start(home, lines):
         assert keyring.current().is_revoked(loaded(own))
     (told,) = (line for line in lines() if "was revoked on" in line)
     assert f"{loaded(own).serial_number:x}" in told
-    assert "it is taken without a restart" in told
+    assert "it is loaded without a restart" in told
     with pytest.raises(IdentityError, match=r"of north with the serial .* was revoked"):
         keyring_of(home)
     # A new one is taken, and all is well.
@@ -145,7 +145,7 @@ def test_without_a_list_nothing_is_revoked(home):
     (home / "crl.pem").unlink()
     keyring = keyring_of(home, revoked=None)
     assert not keyring.current().revoked.moments
-    with pytest.raises(IdentityError, match="must be a list of revoked certificates"):
+    with pytest.raises(IdentityError, match="must be a revocation list"):
         keyring_of(home)
 
 
@@ -157,9 +157,11 @@ def test_an_end_that_is_reached_meanwhile_is_told_once(home, lines):
     for _ in range(3):
         assert keyring.current() is ended
     own, theirs = lines()
-    assert "The certificate of north ended on" in own
-    assert "taken without a restart" in own
-    assert "The list of revoked certificates" in theirs
-    with pytest.raises(IdentityError, match=r"ended on .* goes on from its checkpoint"):
+    assert "The certificate of north expired on" in own
+    assert "loaded without a restart" in own
+    assert "The revocation list" in theirs
+    with pytest.raises(
+        IdentityError, match=r"expired on .* resumes from its checkpoint"
+    ):
         ended.check_usable()
     assert keyring_of(home).current().expires > NOW

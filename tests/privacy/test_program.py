@@ -186,7 +186,7 @@ def test_a_member_that_repeats_a_release_with_other_sums_of_its_own_stops_all():
         values[1] += next(changed)
         return values
 
-    with pytest.raises(PlanError, match="a member began anew"):
+    with pytest.raises(PlanError, match="a node started afresh"):
         ran(shard, noise=noise, answers=others_add)
 
 
@@ -278,7 +278,7 @@ def test_estimators_are_private():
         ({"input_high": (1.0, 2.0)}, r"got \(1.0, 2.0\) for 5 inputs"),
         ({"input_high": float("inf")}, "got inf for 5 inputs"),
         ({"input_low": 6.0}, "6 must be below 6"),
-        ({"classes": (), "targets": ("y",)}, "`epsilon` is for classes"),
+        ({"classes": (), "targets": ("y",)}, "`epsilon` works only for classes"),
     ],
 )
 def test_settings_that_a_private_training_does_not_have_are_refused(settings, message):

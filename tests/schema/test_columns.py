@@ -53,9 +53,9 @@ def test_a_schema_survives_json_and_a_plan():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n_features": 9}, "`n_features` must be what the schema says, 10, got 9"),
+        ({"n_features": 9}, "`n_features` must be as in the schema, 10, got 9"),
         ({"classes": ("a", "b")}, "`classes` must be .* `healthy`, `sick`, got `a`"),
-        ({"feature_names": None}, "`feature_names` must be what the schema says"),
+        ({"feature_names": None}, "`feature_names` must be as in the schema"),
     ],
 )
 def test_a_plan_must_agree_with_its_schema(change, message):
@@ -67,7 +67,7 @@ def test_a_plan_must_agree_with_its_schema(change, message):
     ("make", "message"),
     [
         (lambda: Column(name="", kind="number"), "must not be empty"),
-        (lambda: Column(name=" a", kind="number"), "nor end in blanks"),
+        (lambda: Column(name=" a", kind="number"), "or end in spaces"),
         (lambda: Column(name="a", kind="nunber"), "`a`.*Did you mean `number`"),
         (lambda: Column(name="a", kind="category"), "`a`.*must have `levels`"),
         (lambda: Column(name="a", kind="number", levels=(1,)), "are for a category"),
@@ -115,7 +115,7 @@ def test_a_plan_must_agree_with_its_schema(change, message):
             lambda: Schema(
                 columns=(AGE, Column(name="age missing", kind="number")),
             ),
-            "features of one name, got `age missing`",
+            "features of the same name, got `age missing`",
         ),
     ],
 )  # fmt: skip

@@ -69,7 +69,7 @@ def test_columns_are_united(columns, expected):
                 category("male", "married", same={"M": "male"}),
                 category("male", "married", same={"M": "married"}),
             ),
-            "`M` is the same as `male`, but as `married` in n1",
+            "`M` is the same as `male`, but the same as `married` in n1",
         ),
     ],
 )
@@ -89,7 +89,7 @@ def test_a_column_that_a_node_lacks_is_a_conflict_unless_it_is_ignored():
     one = Schema(columns=(number(), Column(name="b", kind="number")))
     other = Schema(columns=(number(),))
     (said,) = merge({"north": one, "south": other}).conflicts
-    assert "Column `b` is not in south" in said
+    assert "Column `b` is missing in south" in said
     ignored = Schema(columns=(number(), Column(name="b", kind="ignore")))
     assert merge({"north": ignored, "south": other}).conflicts == ()
 
@@ -115,11 +115,11 @@ def test_classes_are_those_of_all_nodes():
     ("one", "other", "message"),
     [
         ({"classes": (1, 2)}, {"kind": "number"}, "`kind` is `class` in n0, but"),
-        ({"classes": (1, 2)}, {"classes": ("1", "2")}, "of several kinds: int, str"),
+        ({"classes": (1, 2)}, {"classes": ("1", "2")}, "have several types: int, str"),
         (
             {"classes": (0, 1)},
             {"classes": (False, True)},
-            "of several kinds: bool, int",
+            "have several types: bool, int",
         ),
         (
             {"groups": {"a": (0,), "b": (1,)}},

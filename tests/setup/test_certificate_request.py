@@ -126,11 +126,11 @@ def test_a_request_of_another_node_is_the_wrong_file(fed, ask):
     wrong = ask(common_name="south", key=key)
     result = dssfn("federation", "sign", fed, "north", wrong)
     assert result.exit_code == 2
-    assert "it is that of south: it asks for its name" in result.stderr
+    assert "it belongs to south: it asks for its name" in result.stderr
     sign(fed, wrong, name="south")
     result = dssfn("federation", "sign", fed, "north", ask(key=key))
     assert result.exit_code == 2
-    assert "it is that of south: it has its key" in result.stderr
+    assert "it belongs to south: it has its key" in result.stderr
     assert (fed / "north" / "node.crt").read_bytes() == before
 
 
@@ -182,7 +182,7 @@ def test_a_key_is_never_overwritten(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert dssfn("node", "request", "north").exit_code == 0
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    assert "node.key` must not be there yet" in wrong("node", "request", "north")
+    assert "node.key` exists already" in wrong("node", "request", "north")
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
     (tmp_path / "node.key").unlink()
     (tmp_path / "node.key").symlink_to("nowhere")
@@ -195,7 +195,7 @@ def test_a_key_is_never_overwritten(tmp_path, monkeypatch):
 def test_a_request_needs_a_name_and_a_folder(tmp_path):
     for name in ("../x", "*", "North", "", "a\0b"):
         error = wrong("node", "request", name, "--out", tmp_path / "x")
-        assert "`NAME` must be made of" in error
+        assert "`NAME` must consist of" in error
     assert "not a file" in wrong("node", "request", "node.toml")
     assert not (tmp_path / "x").exists()
     (tmp_path / "file").write_text("")
@@ -305,7 +305,7 @@ def test_a_file_that_is_no_request_is_refused_and_named(fed, ask, write, tmp_pat
     der = x509.load_pem_x509_csr(pem).public_bytes(serialization.Encoding.DER)
     for content, told in {
         b"": "it is empty", b"hello\n": "something else", b"\xff" * 9: "something else",
-        crt: "a certificate, which is signed already", cut: "damaged", der: "DER",
+        crt: "a certificate, which is already signed", cut: "damaged", der: "DER",
         key: "holds a private key", pem + key: "must never leave its node",
     }.items():  # fmt: skip
         error = refused(fed, write("odd.csr", content))

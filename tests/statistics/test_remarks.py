@@ -43,7 +43,7 @@ def said(here, everybody, n=100, n_all=1000):
         (number(11.0), number(there=1000), []),
         (number(11.1), number(there=1000), ["0.5 deviations above"]),
         (number(4.0), number(there=1000), ["3.0 deviations below"]),
-        (number(10.0, 0.0), number(there=1000), ["have the same here"]),
+        (number(10.0, 0.0), number(there=1000), ["have the same one here"]),
         (number(4.0), number(None, None, "fewer than 5", "not shown"), []),
         (
             number(None, None, 0, 100),
@@ -54,12 +54,12 @@ def said(here, everybody, n=100, n_all=1000):
         (
             number(missing=31, there=69),
             number(missing=100, there=900),
-            ["31 % of the values are missing here, 10 % over all nodes"],
+            ["31 % of the values are missing here, 10 % at all nodes together"],
         ),
         (
             number(missing=0),
             number(missing=300, there=700),
-            ["0 % of the values are missing here, 30 % over all nodes"],
+            ["0 % of the values are missing here, 30 % at all nodes together"],
         ),
         (category(50, 50, 0), category(500, 500, 0), []),
         (category(50, 50, 0), category(500, 400, 100), ["but not here: `c`"]),
@@ -72,7 +72,7 @@ def said(here, everybody, n=100, n_all=1000):
         (
             category(0, 100, 0),
             category(500, 500, 0),
-            ["all rows with a value have `b` here", "but not here: `a`"],
+            ["all rows that have a value have `b` here", "but not here: `a`"],
         ),
         (category(0, 90, 0, other=10), category(0, 900, 0, other=100), []),
     ],

@@ -42,8 +42,8 @@ def sample_status(
         version="0.1.0",
         made_at="2026-03-04T10:20:30+00:00",
         seconds=4321.5,
-        doing=f"works on layer {n_layers}"
-        + (f"; waits for {', '.join(slow)}" if slow else ""),
+        doing=f"trains layer {n_layers}"
+        + (f"; waiting for {', '.join(slow)}" if slow else ""),
         waits_for=tuple(slow),
         layer=n_layers,
         depth=20,

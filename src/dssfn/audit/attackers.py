@@ -53,12 +53,12 @@ class Wanted:
         n_nodes = topology.n_nodes
         if n_nodes < 2:
             raise PlanError(
-                "`nodes` must be at least 2, as a single one has nobody to hide from; "
-                f"got {n_nodes}."
+                "`nodes` must be at least 2, as a single node has nobody to hide "
+                f"from; got {n_nodes}."
             )
         if self.members is not None and self.victim in self.members:
             raise PlanError(
-                "`attackers` must be others than the victim, got "
+                "`attackers` must not include the victim, got "
                 f"{names[self.victim or 0]!r} for both."
             )
         if self.members is not None and len(self.members) >= n_nodes:
@@ -76,8 +76,8 @@ class Wanted:
         if n_coalitions > MOST_COALITIONS:
             raise PlanError(
                 f"`together` must leave at most {MOST_COALITIONS:,} coalitions to "
-                f"try, got {n_coalitions:,} of {self.n_members} among {n_nodes} nodes. "
-                "Take fewer, or name them."
+                f"try, got {n_coalitions:,} of {self.n_members} among {n_nodes} "
+                "nodes. Choose fewer, or name the attackers."
             )
 
 

@@ -96,8 +96,8 @@ def attack_on(solver: str) -> Callable[[View, Pieces, int], Sums | None]:
     """Return the attack on the messages of a solver."""
     if solver not in ATTACKS:
         raise PlanError(
-            f"`solver` must be one of {', '.join(ATTACKS)} for an audit, which knows "
-            f"no attack on others, got {solver!r}."
+            f"`solver` must be one of {', '.join(ATTACKS)} for an audit, which cannot "
+            f"attack other solvers, got {solver!r}."
         )
     return ATTACKS[solver]
 
@@ -142,8 +142,8 @@ def from_admm(view: View, pieces: Pieces, n_nodes: int) -> Sums | None:
     plan, (Q, n) = view.plan, (view.plan.n_outputs, FirstLayer(view.plan).n)
     if plan.balance_mu:
         raise PlanError(
-            "`balance_mu` must be off for an audit of admm, which does not follow how "
-            "mu changes. Leave it out: what is sent tells as much."
+            "`balance_mu` must be off for an audit of admm, which does not track how "
+            "mu changes. Leave it out: the messages reveal as much without it."
         )
     steps, mu = list(view.steps), plan.mu(0)
     if mu is None:

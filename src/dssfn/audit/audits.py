@@ -127,9 +127,10 @@ def _check_without_noise(plan: Plan) -> None:
     """Refuse a training whose sums have noise, which no attack here takes away."""
     if plan.is_private:
         raise PlanError(
-            "`epsilon`: the attacks of an audit are on exact sums, and these have "
-            "noise. What an attacker can make of them is bounded by epsilon; see "
-            "docs/privacy.md. Leave `epsilon` out to see what there would be without."
+            "`epsilon`: an audit attacks exact sums, but these have noise. What "
+            "attackers can learn from them is bounded by epsilon; see "
+            "docs/privacy.md. Leave `epsilon` out to see what attackers would learn "
+            "without noise."
         )
 
 
@@ -152,7 +153,7 @@ def audit_recorded(run: RecordedRun, victim: NodeId | None) -> Audit:
     if run.own and federation.secure:
         raise PlanError(
             "`own` must be left out where messages were masked: what the attackers "
-            "sent themselves cannot be made again, as nobody keeps the keys."
+            "sent themselves cannot be reproduced, as nobody keeps the keys."
         )
     transcript = recorded_transcript(run.recordings, plan, averaging, topology, run.own)
     scaling = run.scaling
@@ -160,8 +161,8 @@ def audit_recorded(run: RecordedRun, victim: NodeId | None) -> Audit:
         scaling = _same(Scaling.of_stage(transcript.agreed), run.scaling)
     if run.victim is not None and scaling is None:
         raise PlanError(
-            "`victim_data` must come with what tells how inputs were scaled: the "
-            "attackers' own data, or the model.safetensors that the training has left."
+            "`victim_data` must come with the input scaling: give the attackers' own "
+            "data, or the model.safetensors of the training."
         )
 
     @cache
@@ -205,8 +206,8 @@ def _same(played: Scaling, of_model: Scaling | None) -> Scaling:
     """Return the scaling that was played again, which must be that of the model."""
     if of_model is not None and not np.allclose(played.shift, of_model.shift):
         raise DataError(
-            "`own` must be the data that the attackers trained on, got others: with "
-            "them inputs are not scaled as the model has it."
+            "`own` must be the data that the attackers trained on, got other data: "
+            "they do not give the model's input scaling."
         )
     return played
 

@@ -61,22 +61,23 @@ def read_recording(folder: Path, topology: Topology) -> Recording:
         letters = by_epoch.setdefault(head.epoch, {})
         if place in letters:
             raise DataError(
-                f"`{folder}` must hold the letters of one training, got those of "
-                "several. Let `dssfn node run --record` begin with an empty folder."
+                f"`{folder}` must hold the messages of one training, got those of "
+                "several. Start `dssfn node run --record` with an empty folder."
             )
         letters[place] = values
     if len(receivers) > 1:
         raise DataError(
-            f"`{folder}` must hold what one node received, got the letters of "
-            f"{len(receivers)}. Record every node in a folder of its own."
+            f"`{folder}` must hold what one node received, got the messages of "
+            f"{len(receivers)}. Record each node in a folder of its own."
         )
     # When nodes went back together before the first layer, the last time counts.
     complete = [n for n, one in by_epoch.items() if any(place[0] == 0 for place in one)]
     if not complete:
         raise DataError(
-            f"`{folder / LETTERS_FILE}` must hold letters of the first layer, got none:"
-            " the training was stopped before it, or went on from a checkpoint. Record "
-            "one from its start, with `dssfn node run --fresh --record`."
+            f"`{folder / LETTERS_FILE}` must hold messages of the first layer, got "
+            "none: the training was stopped before it, or resumed from a checkpoint. "
+            "Record a training from its start, with `dssfn node run --fresh "
+            "--record`."
         )
     return Recording(receivers.pop(), by_epoch[max(complete)], folder)
 
@@ -86,9 +87,9 @@ def _check_ends(head: Head, folder: Path, topology: Topology) -> None:
     is_edge = max(ends) < topology.n_nodes and min(ends) >= 0
     if not is_edge or head.sender not in topology.neighbours(head.receiver):
         raise DataError(
-            f"`{folder}` holds a letter from node {head.sender} to node "
-            f"{head.receiver}, which are no neighbours in the plan. Give the plan that "
-            "the nodes had."
+            f"`{folder}` holds a message from node {head.sender} to node "
+            f"{head.receiver}, which are not neighbours in the plan. Give the plan "
+            "that the nodes ran."
         )
 
 
@@ -129,8 +130,9 @@ def recorded_transcript(
         )
     if plan.solver != "gram":
         raise PlanError(
-            f"`own` must be given for the solver {plan.solver}, whose letters make "
-            "sense beside the averages only: the data of every node that recorded."
+            f"`own` must be given for the solver {plan.solver}, whose messages can be "
+            "understood only together with the averages: the data of every node that "
+            "recorded."
         )
     known = [place for one in recordings for place in one.letters.items()]
     letters: dict[tuple[int, NodeId, NodeId], Numbers] = {}
@@ -170,10 +172,10 @@ class Replayed:
         values = self.recording.letters.get((tag.layer, tag.step, tag.round, *arc))
         if values is None or values.shape != tag.shape or values.dtype != tag.dtype:
             raise DataError(
-                f"`{self.recording.folder}` must hold a letter of shape {tag.shape} "
-                f"from node {arc[0]} for averaging {tag.step}, and does not: it is of "
-                "another plan, or the attacker's own data are not those that it "
-                "trained on."
+                f"`{self.recording.folder}` must hold a message of shape {tag.shape} "
+                f"from node {arc[0]} for averaging {tag.step}, but does not: it "
+                "belongs to another plan, or the attacker's own data are not those "
+                "that it trained on."
             )
         return values
 

@@ -130,9 +130,9 @@ class FirstLayer:
         n_folds, left = divmod(values.size - rider, size)
         if left or n_folds < 1:
             raise DataError(
-                f"A letter of layer 0 must have {size} numbers as the plan says, or a "
-                f"multiple of it, and {rider} more; got {values.size}. It is of "
-                "another plan: give the one that the nodes had."
+                f"A message of layer 0 must have {size} numbers, or a multiple of it, "
+                f"and {rider} more; got {values.size}. It belongs to another plan: "
+                "give the one that the nodes ran."
             )
         parts = values[: n_folds * size].reshape(n_folds, size)
         if plan.is_exact:

@@ -51,8 +51,8 @@ class Scaling:
         plan, Q = model.plan, model.plan.n_outputs
         if plan.class_weight == BALANCED:
             raise PlanError(
-                '`class_weight`: "balanced" follows from the numbers of rows of all '
-                "nodes, which a model does not keep, so there is nothing to compare "
+                '`class_weight`: "balanced" depends on the row counts of all nodes, '
+                "which a model file does not hold, so there is nothing to compare "
                 "with. Give the attackers' own data instead."
             )
         weights = Targets.of(plan, np.zeros(Q), np.ones(Q)).class_factors

@@ -83,28 +83,31 @@ def _meaning(report: Report, *, is_known: bool) -> list[str]:
     lines = []
     if is_known:
         lines.append(
-            "Errors of what letters tell, and of what the total alone tells, which no "
-            "mask hides: 0 is all of it, 1 nothing."
+            "Numbers are errors of what the attackers reconstruct, first from "
+            "messages, then (total) from the sum over all nodes alone, which masks do "
+            "not hide. 0: everything was recovered. 1: nothing."
         )
     else:
         lines.append(
-            "Whether letters look like sums of somebody's rows. Give --victim and "
-            "--victim-data to compare them with the truth."
+            "sums of rows: whether the messages look like sums over somebody's rows, "
+            "or like noise. Give --victim and --victim-data to compare them with the "
+            "true sums."
         )
     lines.append(
-        "rows: single rows that were found as they are. "
-        f"{NOTHING}: letters tell no more than the total."
+        f"rows: single rows that were recovered exactly. {NOTHING}: messages reveal "
+        "no more than the total."
     )
     if is_known and any(one.total is None for one in report.attacks):
         lines.append(
-            "The total is not in the recording, or not without what the attackers sent "
-            "themselves; they had it."
+            "The total could not be computed from this recording alone, as it lacks "
+            "what the attackers sent themselves. The attackers do know the total."
         )
     shares = [one.letters.directions for one in report.attacks if one.letters]
     if shares and min(shares) < 1:
         lines.append(
-            f"Messages show Y Yᵀ in {_between(shares)} of {report.n_features} "
-            "directions; what is beyond them, as far as it follows."
+            f"Messages reveal Y Yᵀ directly in {_between(shares)} of "
+            f"{report.n_features} directions; the rest is reconstructed from those as "
+            "far as possible."
         )
     if report.masks.startswith("not"):
         lines.append(f"Masks are {report.masks}")

@@ -73,7 +73,7 @@ from dssfn.federation import load_federation
 from dssfn.json_text import to_json
 from dssfn.modelfile import load_network
 
-ATTACK, RECORDING = "Attack", "Recorded run, instead of a simulated one"
+ATTACK, RECORDING = "Attack", "Recorded run (instead of a simulated one)"
 AUDIT_FILE, PICTURE_FILE = "audit.json", "audit.png"
 OF_RECORDING = {"plan", "own", "victim_data", "model"}
 OF_ANY = {"recorded", "victim", "target", "out", "json", "quiet"}
@@ -83,33 +83,42 @@ OF_ANY = {"recorded", "victim", "target", "out", "json", "quiet"}
 def audit(
     victim: Annotated[
         str | None,
-        option("The node to find out about.", ATTACK, show_default="the worst case"),
+        option(
+            "The node that is attacked.",
+            ATTACK,
+            show_default="the node that reveals most",
+        ),
     ] = None,
     attackers: Annotated[
         str | None,
-        option("Members who work together, as in 0,3.", ATTACK),
+        option("Nodes that collude, such as 0,3.", ATTACK),
     ] = None,
     together: Annotated[
         int | None,
-        option("How many members work together, whoever does it best.", ATTACK),
+        option("How many nodes collude; those that learn most are chosen.", ATTACK),
     ] = None,
     recorded: Annotated[
         list[Path] | None,
-        option("What `dssfn node run --record` kept; once per attacker.", RECORDING),
+        option(
+            "Folder written by `dssfn node run --record`; repeat for each attacker.",
+            RECORDING,
+        ),
     ] = None,
     plan: Annotated[
-        Path | None, option("The plan of the recorded nodes.", RECORDING)
+        Path | None, option("The plan that the recorded nodes ran.", RECORDING)
     ] = None,
     own: Annotated[
         list[Path] | None,
-        option("An attacker's own data; once per --recorded.", RECORDING),
+        option("An attacker's own data; repeat in the order of --recorded.", RECORDING),
     ] = None,
     victim_data: Annotated[
-        Path | None, option("The victim's data, to compare with.", RECORDING)
+        Path | None, option("The victim's data, to compare the result with.", RECORDING)
     ] = None,
     model: Annotated[
         Path | None,
-        option("The model that came of it, which has the scaling.", RECORDING),
+        option(
+            "The model that this run produced; it holds the input scaling.", RECORDING
+        ),
     ] = None,
     data: Data = None,
     shard: Shards = None,
@@ -151,14 +160,15 @@ def audit(
     json: JsonOutput = False,
     quiet: Quiet = False,
 ) -> None:
-    """Attack a node by what others receive of it, and tell how far that gets.
+    """Play the attacker: what can other nodes learn from a node's messages?
 
-    The attackers are members who run the training as agreed and look at what they
-    receive: a neighbour, the hub of a star, the root of the tree, several together.
-    They are after Y Y^T and T Y^T of the layer of the inputs, of which the means of
-    every class follow, and now and then single rows.
+    The attackers are nodes that follow the protocol but are curious about what they
+    receive: a neighbour, the hub of a star, the root of the tree, or several that
+    collude. They try to recover Y Y^T and T Y^T of the input layer, which reveal the
+    mean of each class and sometimes single rows.
 
-    Errors are relative to the truth: 0 means that all of it was found, 1 nothing.
+    Errors are relative to the true values: 0 means that everything was recovered, 1
+    that nothing was.
     """
     _check_kind(_said(locals()))
     with out_folder(out):
@@ -212,7 +222,7 @@ def _check_kind(said: set[str]) -> None:
     elif unknown := said - OF_ANY - OF_RECORDING:
         raise PlanError(
             f"`{min(unknown)}` must be left out with `--recorded`: the attackers are "
-            "those who recorded, and all else is as the plan has it."
+            "the nodes that recorded, and everything else comes from the plan."
         )
 
 
@@ -221,7 +231,8 @@ def _wanted(
 ) -> Wanted:
     if attackers is not None and together is not None:
         raise PlanError(
-            "Give either `--attackers`, who they are, or `--together`, how many."
+            "Give either `--attackers` (which nodes) or `--together` (how many), not "
+            "both."
         )
     return Wanted(
         victim=None if victim is None else node_called("victim", victim, names),
@@ -247,22 +258,26 @@ def _recorded(
 ) -> Audit:
     """Audit what real nodes have recorded."""
     if plan is None:
-        raise PlanError("`--recorded` must come with the `--plan` of the nodes.")
+        raise PlanError(
+            "`--recorded` must come with `--plan`, the plan that the nodes ran."
+        )
     if own and len(own) != len(folders):
         raise PlanError(
             f"`--own` must be given once for each of the {len(folders)} recordings, "
-            f"in their order, got {len(own)}."
+            f"in the same order, got {len(own)}."
         )
     if victim_data is not None and victim is None:
-        raise PlanError("`--victim-data` must come with a `--victim`: whose data?")
+        raise PlanError(
+            "`--victim-data` must come with `--victim`, the node whose data they are."
+        )
     files = [*own, *([] if victim_data is None else [victim_data])]
     check_has_file(read, files, "`--own` or `--victim-data`")
     federation = load_federation(plan)
     if federation.is_elastic:
         raise PlanError(
-            "`--recorded` must be of a plan without a `quorum`: with one, nodes come "
-            "and go, and the letters do not say who took part. Record a rehearsal "
-            "without it."
+            "`--recorded` must be a run of a plan without a `quorum`: with one, nodes "
+            "come and go, and the messages do not say who nodes that took part. "
+            "Record a rehearsal without a quorum."
         )
     node = None if victim is None else node_called("victim", victim, federation.names)
 
@@ -287,15 +302,18 @@ def _write(found: Audit, out: Path) -> list[tuple[Path, str]]:
     """Write the figures, and the pictures if there are any; return what is where."""
     text = to_json(msgspec.to_builtins(found.report))
     write_atomically(out / AUDIT_FILE, text.encode())
-    written = [(out / AUDIT_FILE, "All figures are")]
+    written = [(out / AUDIT_FILE, "All metrics are")]
     (out / PICTURE_FILE).unlink(missing_ok=True)  # it is about another audit
     if not found.pictures:
         return written
     try:
         from dssfn.report.audit import Strip, draw_strips
     except InputError as exc:
-        notes.print(f"No picture was drawn: {exc}", soft_wrap=True)
+        notes.print(f"No images were drawn: {exc}", soft_wrap=True)
         return written
     strips = [Strip(label, pictures) for label, pictures in found.pictures]
     write_atomically(out / PICTURE_FILE, draw_strips(strips, found.classes).png)
-    return [*written, (out / PICTURE_FILE, "What the attacker sees is")]
+    return [
+        *written,
+        (out / PICTURE_FILE, "Images of what the attackers recovered are"),
+    ]

@@ -24,60 +24,83 @@ from dssfn.events.conditions import DAY
 from dssfn.registry import PARTIES
 from dssfn.trace import Trace, write_trace
 
-BAD = "Links and nodes that are not perfect (simulated time)"
+BAD = "Imperfect links and nodes (simulates time)"
 
-Loss = Annotated[float | None, option("Share of letters that links lose.", BAD)]
+Loss = Annotated[
+    float | None, option("Share of messages that links lose, such as 0.1.", BAD)
+]
 Burst = Annotated[
-    float | None, option("Mean number of letters lost in a row, with --loss.", BAD)
+    float | None, option("Mean number of messages lost in a row, with --loss.", BAD)
 ]
 DelayText = Annotated[
     str | None,
     option(
-        "Of letters: 20ms, uniform:10ms-30ms, exponential:20ms, or by its median "
-        "lognormal:20ms, with its sigma lognormal:20ms,0.8.",
+        "Delay of a message: 20ms, uniform:10ms-30ms, exponential:20ms, or "
+        "lognormal:20ms (its median), lognormal:20ms,0.8 (median and sigma).",
         BAD,
         "--delay",
     ),
 ]
-KeepOrder = Annotated[bool, option("No letter overtakes another.", BAD, "--keep-order")]
+KeepOrder = Annotated[
+    bool,
+    option(
+        "Messages arrive in the order in which they were sent.", BAD, "--keep-order"
+    ),
+]
 LinkBandwidth = Annotated[
-    str | None, option("Of a link in each direction, such as 10Mbit.", BAD)
+    str | None, option("Bandwidth of a link in each direction, such as 10Mbit.", BAD)
 ]
 Duplicate = Annotated[
-    float | None, option("Share of letters that come twice.", BAD, "--duplicate")
+    float | None, option("Share of messages that arrive twice.", BAD, "--duplicate")
 ]
 Slow = Annotated[
     list[str] | None,
-    option("A slow node, as in 3:10x: node 3 takes ten times as long.", BAD, "--slow"),
+    option(
+        "A slow node: with 3:10x, node 3 takes ten times as long. May be repeated.",
+        BAD,
+        "--slow",
+    ),
 ]
 Away = Annotated[
     list[str] | None,
-    option("When a node is away, as in 5:20s-60s; may be repeated.", BAD, "--away"),
+    option(
+        "A node that is away for a while: with 5:20s-60s, node 5 is. May be repeated.",
+        BAD,
+        "--away",
+    ),
 ]
 Gone = Annotated[
     list[str] | None,
-    option("When a node leaves for good, as in 7:30s.", BAD, "--gone"),
+    option(
+        "A node that leaves for good: with 7:30s, node 7 does. May be repeated.",
+        BAD,
+        "--gone",
+    ),
 ]
 Deadline = Annotated[
     str | None,
-    option("When nodes give up, such as 600s.", BAD, show_default="a day"),
+    option(
+        "Simulated time after which nodes give up, such as 600s.",
+        BAD,
+        show_default="one day",
+    ),
 ]
 Scheme = Annotated[
     str | None,
     option(
-        f"How averages are found over such links: {', '.join(PARTIES)}, or auto: as "
-        "--consensus says, with letters sent again.",
+        f"How to average over such links: {', '.join(PARTIES)}, or auto (the scheme "
+        "of --consensus, with retries).",
         BAD,
         show_default=AUTO,
     ),
 ]
 TimelineFile = Annotated[
     Path | None,
-    option("File for a figure of simulated time, .png or .svg.", BAD, "--timeline"),
+    option("Draw the simulated time into this file, .png or .svg.", BAD, "--timeline"),
 ]
 TraceFile = Annotated[
     Path | None,
-    option("File for all events of simulated time, as JSON lines.", BAD, "--trace"),
+    option("Write all simulated events to this file, as JSON lines.", BAD, "--trace"),
 ]
 
 
@@ -118,7 +141,7 @@ class BadNetwork:
     def _links(self) -> LinkModel:
         if self.burst is not None and self.loss is None:
             raise PlanError(
-                "`--burst` must come with `--loss`: the share that is lost."
+                "`--burst` must come with `--loss`, the share of messages that is lost."
             )
         loss, bandwidth = self.loss or 0.0, self.link_bandwidth
         return LinkModel(
@@ -204,12 +227,13 @@ def _by_node(
         node, colon, rest = text.partition(":")
         if not (colon and node.isdecimal()):
             raise PlanError(
-                f"`{name}` must begin with the number of a node and a colon, as in "
+                f"`{name}` must begin with a node's number and a colon, such as "
                 f"{_EXAMPLES[name]}, got {text!r}."
             )
         if int(node) >= n_nodes:
             raise PlanError(
-                f"`{name}`: the graph has the nodes 0..{n_nodes - 1}, got {node}."
+                f"`{name}` must name a node of the graph, 0 to {n_nodes - 1}, got "
+                f"{node}."
             )
         said[int(node)].append(read(name, rest))
     return said
@@ -224,7 +248,9 @@ def _factor(name: str, text: str) -> float:
     except ValueError:
         factor = 0.0
     if not 0 < factor < math.inf:
-        raise PlanError(f"`{name}` must end with a factor, as in 3:10x, got {text!r}.")
+        raise PlanError(
+            f"`{name}` must end with a factor, such as 3:10x, got {text!r}."
+        )
     return factor
 
 

@@ -29,21 +29,24 @@ def card(
     result: Annotated[
         Path | None,
         typer.Option(
-            help="The result of the training; by default the result.json beside the "
-            "model, if there is one."
+            help="The metrics of the training; by default result.json in the model's "
+            "folder, if it is there."
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Write to this file: .md for Markdown, .html for a page."),
+        typer.Option(
+            help="Write to this file: .md for Markdown, .html for a web page."
+        ),
     ] = None,
 ) -> None:
-    """Write a model card: who trained the model, on what, and how good it is.
+    """Write a model card: who trained the model, on what data, and how well it does.
 
-    It has the headings of published practice. What only people know, such as the
-    intended use, is left to be filled in. It tells nothing of single rows, no figure of
-    one node that the plan does not publish, and no name of a file. The date is that of
-    the file of the result, or else of the model, as copying may have changed it.
+    It has the chapters that model cards usually have. What only people know, such as
+    the intended use, is left for you to fill in. It reveals nothing about single rows,
+    no metrics of a single node unless the plan publishes them, and no file names. Its
+    date is that of the result file, or else of the model file; copying a file may have
+    changed it.
     """
     _check_out(out, model, result)
     network = load_network(model)
@@ -70,7 +73,7 @@ def card(
     write_atomically(out, text.encode())
     n_open = sum(bool(chapter.question) for chapter in chapters)
     screen.print(
-        f"The card is in {out}; {n_open} chapters are left to be filled in.",
+        f"The card is in {out}; {n_open} chapters are left for you to fill in.",
         soft_wrap=True,
     )
 
@@ -79,15 +82,13 @@ def _check_out(out: Path | None, model: Path, result: Path | None) -> None:
     if out is None:
         return
     if out.suffix.lower() not in SUFFIXES:
-        raise InputError(
-            f"`--out` must have a name that ends in .md or .html, got `{out}`."
-        )
+        raise InputError(f"`--out` must end in .md or .html, got `{out}`.")
     if out.is_dir() or not out.parent.is_dir():
         raise InputError(f"`--out` must be a file in an existing folder, got `{out}`.")
     if any(one is not None and is_same_file(out, one) for one in (model, result)):
         raise InputError(
-            f"`--out` must not be the model or the result themselves, got `{out}`. "
-            "Name another file."
+            f"`--out` must not overwrite the model or its result, got `{out}`. Choose "
+            "another file."
         )
 
 
@@ -103,12 +104,12 @@ def _result_of(path: Path, plan: Plan, digest: str, *, is_asked: bool) -> Result
         if other := _difference(result, plan, digest):
             raise DataError(
                 f"`{path}` must be the result of this model's training, but {other}. "
-                "Name its own with `--result`."
+                "Give the right one with `--result`."
             )
     except DataError as exc:
         if is_asked:
             raise
-        notes.print(f"Without a result: {exc}", soft_wrap=True)
+        notes.print(f"The card has no metrics of the training: {exc}", soft_wrap=True)
         return None
     return result
 
@@ -116,10 +117,10 @@ def _result_of(path: Path, plan: Plan, digest: str, *, is_asked: bool) -> Result
 def _difference(result: Result, plan: Plan, digest: str) -> str:
     """Return by what a result is that of another model; nothing if it is not."""
     if result.sha256 is not None:
-        return "" if result.sha256 == digest else "its sha256 is another one"
+        return "" if result.sha256 == digest else "its sha256 differs from the model's"
     for name in Plan.__struct_fields__:
         if getattr(result.settings, name) != getattr(plan, name):
-            return f"its `{name}` is another one"
+            return f"its `{name}` differs from the model's"
     return ""
 
 

@@ -28,7 +28,7 @@ def certificate(
     days: DaysOption = 825,
     json: JsonOutput = False,
 ) -> None:
-    """Issue a new key and certificate for one node: one that ends soon, or was lost.
+    """Replace a node's key and certificate, because they expire soon or were lost.
 
     The old ones are kept under another name.
     """
@@ -52,10 +52,10 @@ def certificate(
 _RENEWED = """A new key and certificate for {name}, valid until {expires:%Y-%m-%d}:
     {key}
     {certificate}
-{kept}Send both to its organisation in a way that nobody else can read; they take the
-place of the old ones, and a node that runs takes them by itself. An old certificate
-is accepted until it ends: if its key was stolen, `dssfn federation revoke` it first.
-Better, have the node make its key itself, with `dssfn node request`."""
+{kept}Send both to its organisation over a channel that nobody else can read. They
+replace the old ones; a running node picks them up by itself. The old certificate is
+accepted until it expires: if its key was stolen, revoke it first with `dssfn federation
+revoke`. Better still, let the node create its own key with `dssfn node request`."""
 
 
 def _tell_renewal(renewed: Renewal, name: str) -> None:
@@ -77,15 +77,17 @@ def sign(
         Path,
         typer.Argument(
             metavar="REQUEST",
-            help="The request of that node's organisation, from `dssfn node request`.",
+            help="The certificate request, made by that organisation with `dssfn node "
+            "request`.",
         ),
     ],
     days: DaysOption = 825,
     json: JsonOutput = False,
 ) -> None:
-    """Sign a node's request: a certificate for the key that the node made itself.
+    """Sign a node's certificate request; its private key never leaves the node.
 
-    It is for NAME alone and for nothing but a node, whatever the request asks for.
+    The certificate is valid for NAME only, and only for a node, whatever the request
+    asks for.
     """
     from dssfn.setup.member_certificates import sign_request
 
@@ -111,21 +113,21 @@ _SIGNED = """A certificate for {name}, valid until {expires:%Y-%m-%d}:
     {certificate}
 It is for the key with the fingerprint
     {fingerprint}
-Compare that with what the organisation of {name} reads out on the telephone.
-{kept}None of these is secret; send them back, with node.toml and plan.toml
-if {name} has none yet:
+Compare this with the fingerprint that {name} reads out to you on the telephone.
+{kept}These files are not secret. Send them back, with node.toml and plan.toml
+if {name} does not have them yet:
     {certificate}
     {authorities}{revoked}{not_given}"""
 
 _NOT_GIVEN = """
 
-WARNING: the request asked for more than it gets:
+WARNING: the request asked for more than a node needs:
     {wishes}
-The certificate has none of that. Ask the organisation why, before you send it."""
+None of that is in the certificate. Ask the organisation why before you send it."""
 
-_KEPT = """What was in the folder before is now
+_KEPT = """The files that were in the folder before are now called
     {kept}
-Delete the key if there is one: it is accepted until its certificate ends, or is
+If a key is among them, delete it: it is accepted until its certificate expires or is
 revoked with `dssfn federation revoke --certificate`.
 """
 
@@ -155,30 +157,30 @@ def revoke(
         str | None,
         typer.Argument(
             metavar="[NAME]",
-            help="A node of the plan; without it the list gets a new date only.",
+            help="A node of the plan. Without it the list is only renewed.",
         ),
     ] = None,
     certificate: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Revoke this one alone, not all that are in the node's folder.",
+            help="Revoke only this certificate, not all in the node's folder.",
         ),
     ] = None,
     days: Annotated[
         int | None,
         option(
-            "How long the list is valid.",
+            "How many days the list is valid.",
             CERTIFICATES,
-            show_default="as long as the authority",
+            show_default="until the authority expires",
         ),
     ] = None,
     json: JsonOutput = False,
 ) -> None:
-    """Revoke a node's certificates: a key was stolen, or an organisation has left.
+    """Revoke a node's certificates: its key was stolen, or the organisation has left.
 
-    They go on the list ca/crl.pem, which the authority signs. Nodes that have the new
-    list refuse whoever shows one of them, without a restart.
+    They are added to the revocation list ca/crl.pem, signed by the authority. Nodes
+    that have the new list refuse these certificates at once, without a restart.
     """
     from dssfn.setup.revocation_list import revoke
 
@@ -201,12 +203,12 @@ def revoke(
 _REVOKED = """{what}
 The list names {n_revoked} and is valid until {expires:%Y-%m-%d}:
     {file}
-It is no secret. Send it to every organisation, over a way that nobody can block unseen:
-a node refuses what is on the list once it lies beside its node.toml, without a restart,
-if that file says `revoked = "{list_name}"`.{again}"""
+It is not secret. Send it to every organisation, and make sure that it arrives. A node
+refuses these certificates as soon as the list lies beside its node.toml, without a
+restart, if that file says `revoked = "{list_name}"`.{again}"""
 
 _AGAIN = """
-Then have {name} make a new key, `dssfn node request`, and sign it."""
+Then let {name} create a new key with `dssfn node request`, and sign it."""
 
 
 def _tell_revoked(done: Revoked, name: str | None) -> None:
@@ -215,11 +217,11 @@ def _tell_revoked(done: Revoked, name: str | None) -> None:
         for one in done.certificates
     )
     if name is None:
-        what = "A new date for the list; nothing was revoked."
+        what = "The list was renewed; nothing was revoked."
     elif serials:
-        what = f"Certificates of {name} that count no more, by serial number:{serials}"
+        what = f"Revoked certificates of {name}, by serial number:{serials}"
     else:
-        what = f"All certificates of {name} that are here were revoked before."
+        what = f"All certificates of {name} in this folder had been revoked before."
     text = _REVOKED.format(
         what=what,
         n_revoked=f"{done.n_revoked} certificate{'s' * (done.n_revoked != 1)}",

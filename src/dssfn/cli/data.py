@@ -21,25 +21,29 @@ LABEL = "label"
 
 def data(
     name: Annotated[
-        str, typer.Argument(help=f"{NAME}, {', '.join(KNOWN_NAMES)}, or of OpenML.")
+        str,
+        typer.Argument(
+            help=f"{NAME}, {', '.join(KNOWN_NAMES)}, or a data set on OpenML."
+        ),
     ],
     out: Annotated[
         Path | None,
-        typer.Option(help="A folder for the tables.", show_default="the name"),
+        typer.Option(help="Folder for the tables.", show_default="the name"),
     ] = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Write a data set as CSV files.
+    """Write a well-known data set as CSV files, to try things out on.
 
-    `heart` are the patients of four hospitals, with categories and gaps, a table each.
-    Others are one table to train on and one to test on, with the column label. They
-    come from the data folder, the cache or OpenML.
+    `heart` holds the heart patients of four hospitals, one table each, with categories
+    and missing values. Every other name gives one table to train on and one to test on,
+    with the labels in the column `label`. Data come from the data folder, the cache or
+    OpenML.
     """
     folder = out or Path(name)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(
-            f"`--out` must be a folder that is new or empty, got `{folder}`. Name "
-            "another one."
+            f"`--out` must be a new or empty folder, got `{folder}`. Choose another "
+            "one."
         )
     if name == NAME:
         tables = read_hospitals(data_dir)

@@ -24,20 +24,20 @@ NODES = 10
 TEST_FILE, TARGET = "test.csv", "digit"
 
 _INTRODUCTION = """\
-{n_images} images of digits, sorted by digit and divided over {nodes} nodes on a ring.
-Each node holds one or two digits and talks to two neighbours.
+{n_images} images of digits, sorted by digit and divided among {nodes} nodes on a ring.
+Each node holds one or two of the digits and talks to two neighbours only.
 """
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for what the demo makes.")] = Path(
-        "dssfn-demo"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="Folder for the model, the metrics and the report.")
+    ] = Path("dssfn-demo"),
     json: Json = False,
 ) -> None:
-    """Train handwritten digits on ten nodes on a ring, one to two digits per node.
+    """Try it out: ten nodes on a ring learn digits, each holding one or two of them.
 
-    Nobody sees all digits, nobody sends a sample, and every node ends with the
+    No node sees all the digits and none sends a sample, yet every node ends up with the
     model that one machine holding all of them would have learned.
     """
     data = load_dataset("digits")
@@ -52,7 +52,7 @@ def demo(
         outcome = execute(run, check_equivalence=True, on_layer=on_layer)
         output.write(outcome)
         write_atomically(test, _csv(data).encode())
-    output.show(outcome, beside_model=f", unseen images in {test}")
+    output.show(outcome, beside_model=f", test images in {test}")
     if not json:
         dssfn = _command()
         show_lines(

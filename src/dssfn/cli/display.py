@@ -111,7 +111,7 @@ def show_layers(result: Result) -> None:
         table.add_row(*row.values())
     screen.print(table)
     if len(result.layers) > result.settings.depth + 1:
-        screen.print("(in brackets: tried, and not kept)")
+        screen.print("(in brackets: tried, but not kept)")
     if any(row.afresh for row in result.layers):
         screen.print(f"* {found.AFRESH}")
     if beside := beside_layers(result):
@@ -234,9 +234,9 @@ def _traffic(result: Result) -> list[tuple[str, str]]:
     if sent is None:
         return []
     return [
-        ("neighbour exchanges", f"{sent.rounds:,} rounds"),
-        ("layers solved by", result.settings.solver),
-        ("averages found by", sent.consensus),
+        ("exchanges with neighbours", f"{sent.rounds:,} rounds"),
+        ("solver", result.settings.solver),
+        ("averaging scheme", sent.consensus),
         ("message size, summed over rounds", f"{sent.scalars_per_node:,} numbers"),
         ("sent over all links", size(sent.bytes_total, gap=" ")),
     ]
@@ -250,13 +250,13 @@ def _simulated(network: SimulatedNetwork | None) -> list[tuple[str, str]]:
     return [
         ("simulated time", f"{network.seconds:,.4g} s"),
         (
-            "letters over these links",
-            f"{sent.letters:,} ({sent.letters / alone:.2f} times those of perfect "
-            f"ones), {sent.resent:,} of them sent again",
+            "messages with these links",
+            f"{sent.letters:,} ({sent.letters / alone:.2f} times as many as with "
+            f"perfect links), {sent.resent:,} of them retries",
         ),
-        ("lost, came twice", f"{sent.lost:,}, {sent.duplicated:,}"),
+        ("messages lost, duplicated", f"{sent.lost:,}, {sent.duplicated:,}"),
         ("acknowledgements", f"{sent.acknowledgements:,}"),
-        ("sent over these links", size(sent.bytes_total, gap=" ")),
+        ("sent with these links", size(sent.bytes_total, gap=" ")),
     ]
 
 
@@ -265,15 +265,15 @@ def _distances(
 ) -> list[tuple[str, str]]:
     if equal is None:
         return []
-    rows = [("nodes differ by at most", f"{equal.node_spread:.1e}")]
+    rows = [("nodes' models differ by at most", f"{equal.node_spread:.1e}")]
     if not equal.is_checked:
         return rows
     if equal.same_choices is not None:
-        same = "yes" if equal.same_choices else "no: it found another size or scale"
+        same = "yes" if equal.same_choices else "no: it chose another size or scale"
         rows.append(("same choices as one machine", same))
     if equal.central_difference is not None:
         rows.append(("differs from one machine by", f"{equal.central_difference:.1e}"))
-    rows.append(("largest gap of a layer's cost", f"{equal.layer_cost_gap:.1e}"))
+    rows.append(("layer costs differ by at most", f"{equal.layer_cost_gap:.1e}"))
     agreement = _percent(equal.prediction_agreement)
     if equal.prediction_agreement is not None:
         agreement += " of test samples"

@@ -42,12 +42,12 @@ def evaluate(
     data: DataArgument,
     target: Annotated[
         str | None,
-        typer.Option(help="The column of labels or numbers; `y` for NPZ."),
+        typer.Option(help="The column to predict: labels or numbers; `y` for NPZ."),
     ] = None,
     read: ReadOptions = ALL,
     json: Json = False,
 ) -> None:
-    """Compare a model's predictions with the labels of a file."""
+    """Measure how well a model predicts the labels of a file."""
     check_formats(read, [data])
     network = read_model(model)
     if network.plan.is_regression:
@@ -120,7 +120,7 @@ def _evaluate_numbers(
     if target is not None and len(plan.targets) > 1:
         raise InputError(
             f"`--target` must be left out: the model has {len(plan.targets)} targets, "
-            f"{listing(plan.targets)}, which are all compared."
+            f"{listing(plan.targets)}, and all of them are compared."
         )
     X, T = features_and_numbers(network, data, target, options)  # (J, P), (J, Q)
     spread = T.std(axis=0)
@@ -159,9 +159,9 @@ def features_and_numbers(
         return X, T
     if plan.feature_names is None:
         raise InputError(
-            f"`{data.name}`: columns are taken by their names, which this model does "
-            "not have. Give an NPZ file with `X` and `y`, or train the model on "
-            "columns with names."
+            f"`{data.name}`: this model knows no column names, so it cannot find its "
+            "columns in a table. Give an NPZ file with `X` and `y`, or train the "
+            "model on columns with names."
         )
     targets = plan.targets if target is None else (target,)
     if options.columns is not None:  # the targets are read as if they were features
@@ -176,7 +176,9 @@ def features_and_numbers(
 
 
 def _confusion_table(confusion: Any, classes: list[Any]) -> Grid:
-    grid = Grid(title="label (row) against prediction (column)", title_justify="left")
+    grid = Grid(
+        title="true label (rows) and prediction (columns)", title_justify="left"
+    )
     grid.add_column("")
     for label in classes:
         grid.add_column(str(label), justify="right")

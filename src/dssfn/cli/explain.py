@@ -135,8 +135,8 @@ def _or_without(names: Sequence[str], *, is_given: bool) -> Iterator[None]:
         if is_given:
             raise
         raise DataError(
-            f"{exc} Or explain a file without {listing(names)}: without labels it is "
-            "shown how much predictions move."
+            f"{exc} Or explain a file without {listing(names)}: without labels you "
+            "see how much predictions change."
         ) from exc
 
 
@@ -182,7 +182,7 @@ def show_explanation(found: Explanation, *, json: bool, beside: Path | None) -> 
     screen.print(grid)
     left = len(importance.columns) - MOST_SHOWN
     if left > 0:
-        screen.print(f"({left} more: --json shows all)")
+        screen.print(f"({left} more; --json shows all)")
 
 
 def _write(found: Explanation, beside: Path) -> None:
@@ -195,7 +195,7 @@ def _write(found: Explanation, beside: Path) -> None:
         for path in plots.values():
             path.unlink(missing_ok=True)  # it is about other predictions
         notes.print(
-            "No figure was made: it needs matplotlib (pip install 'dssfn[report]').",
+            "No figure was drawn: that needs matplotlib (pip install 'dssfn[report]').",
             soft_wrap=True,
         )
         return

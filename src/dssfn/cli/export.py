@@ -27,28 +27,32 @@ SUFFIX = ".onnx"
 def export(
     model: ModelArgument,
     out: Annotated[
-        Path, typer.Argument(help="The file to write (model.onnx), or to replace.")
+        Path,
+        typer.Argument(
+            help="The file to write (model.onnx); an existing one is replaced."
+        ),
     ],
     encoded: Annotated[
         bool,
         typer.Option(
             "--encoded",
-            help="Take the features X that columns become, instead of the columns.",
+            help="Take the encoded features X as input, instead of the table's "
+            "columns.",
         ),
     ] = False,
     json: Json = False,
 ) -> None:
-    """Write a model as ONNX, which runs without dssfn.
+    """Export a model to ONNX, so that it runs without dssfn.
 
-    The file has all that a prediction takes, from the scaling of the inputs to
-    calibrated probabilities, in standard operators: onnxruntime runs it alone, from any
-    language. Its input is X, float64, with a row for each sample and the features in
-    the order that `dssfn info` shows. If the plan has a schema, every column that is
-    used is an input of its own, as it is in the tables: numbers as float64, categories,
-    true and false as text. A classifier answers with label, probabilities and scores, a
-    regressor with prediction.
+    The file holds everything that a prediction needs, from input scaling to calibrated
+    probabilities, in standard operators, so onnxruntime alone runs it, from any
+    language. The input is X, float64, with one row per sample and the features in the
+    order that `dssfn info` shows. If the plan has a schema, every column that is used
+    is an input of its own, as it stands in the tables: numbers as float64, categories,
+    true and false as text. A classifier returns label, probabilities and scores, a
+    regressor returns prediction.
 
-    It needs the extra `onnx`.
+    Needs the extra `onnx`.
     """
     _check_out(out, model)
     network = load_network(model)
@@ -58,7 +62,7 @@ def export(
     except OSError as exc:
         raise InputError(
             f"`out` must be a file that can be written, got `{out}`: {exc.strerror}. "
-            "Name one in another folder."
+            "Choose another folder."
         ) from exc
     if json:
         named = {"inputs": _described(inputs), "outputs": _described(outputs)}
@@ -77,14 +81,14 @@ def export(
 def _check_out(out: Path, model: Path) -> None:
     if out.suffix.lower() != SUFFIX:
         raise InputError(
-            f"`out` must have a name that ends in {SUFFIX}, got `{out}`. The model "
-            f"comes first: dssfn export model.safetensors model{SUFFIX}"
+            f"`out` must end in {SUFFIX}, got `{out}`. The model comes first: dssfn "
+            f"export model.safetensors model{SUFFIX}"
         )
     if out.is_dir() or not out.parent.is_dir():
         raise InputError(f"`out` must be a file in an existing folder, got `{out}`.")
     if is_same_file(out, model):
         raise InputError(
-            f"`out` must not be the model itself, got `{out}`. Name another file."
+            f"`out` must not be the model itself, got `{out}`. Choose another file."
         )
 
 
@@ -102,7 +106,7 @@ def _described(ports: list[Port]) -> list[dict[str, object]]:
 
 def _matrix(inputs: list[Port]) -> list[tuple[str, str]]:
     (port,) = inputs
-    what = f"{port.name}, float64, a row of {port.n_columns} features for each sample"
+    what = f"{port.name}, float64, one row of {port.n_columns} features per sample"
     return [("input", what)]
 
 

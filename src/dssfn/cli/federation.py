@@ -60,36 +60,38 @@ STAND_IN_CLASSES = ("no", "yes")  # while the plan has none
 
 
 FolderArgument = Annotated[
-    Path, typer.Argument(metavar="DIR", help="The folder of the federation.")
+    Path, typer.Argument(metavar="DIR", help="The federation's folder.")
 ]
 DaysOption = Annotated[
-    int, option("How long a node's certificate is valid.", CERTIFICATES)
+    int, option("How many days a node's certificate is valid.", CERTIFICATES)
 ]
 
 
 @reads_files
 def init(
     folder: FolderArgument,
-    nodes: Annotated[str, option("Names of the nodes, as in a,b,c.", NETWORK)],
+    nodes: Annotated[str, option("Names of the nodes, such as a,b,c.", NETWORK)],
     topology: Annotated[
         str | None, option(f"{', '.join(KINDS)}.", NETWORK, show_default="circular")
     ] = None,
     degree: Degree = None,
     edges: Annotated[
-        str | None, option("Who talks to whom, as in a-b,b-c; no --topology.", NETWORK)
+        str | None,
+        option("Who talks to whom, such as a-b,b-c, instead of --topology.", NETWORK),
     ] = None,
     address: Annotated[
         list[str] | None,
         option(
-            "Where others reach a node, as NAME=host:port; repeat it. A node without "
-            "one only calls others.",
+            "Where others reach a node, as NAME=host:port; may be repeated. A node "
+            "without an address only makes outgoing connections.",
             NETWORK,
         ),
     ] = None,
     host: Annotated[
         str | None,
         option(
-            "All nodes on one machine, to rehearse; so it is without --address.",
+            "Rehearse with all nodes on this one machine; the default without "
+            "--address.",
             NETWORK,
             show_default=LAB_HOST,
         ),
@@ -97,82 +99,89 @@ def init(
     port: Annotated[
         int | None,
         option(
-            "With --host: the first node's port, the next one's is one more, ...",
+            "With --host: port of the first node; the others get the following ports.",
             NETWORK,
             show_default=str(LAB_PORT),
         ),
     ] = None,
     round_deadline: Annotated[
-        float, option("Seconds within which a lost neighbour is named.", NETWORK)
+        float, option("Seconds within which a lost neighbour is noticed.", NETWORK)
     ] = 30.0,
     secure: Annotated[
         bool | None,
         option(
-            "Mask all messages, so that nodes see totals only.",
+            "Mask all messages, so that nodes see only totals.",
             NETWORK,
             "--secure/--no-secure",
-            show_default="yes, but for the preset paper",
+            show_default="yes, except with --preset paper",
         ),
     ] = None,
     mask_degree: Annotated[
         int | None,
         option(
-            "How many nodes a node shares masks with.",
+            "With how many other nodes each node shares masks.",
             NETWORK,
-            show_default="all, or of more than 16 nodes about 2 log2",
+            show_default="all; above 16 nodes, about 2 log2 of them",
         ),
     ] = None,
     min_nodes: Annotated[
-        int, option("With fewer nodes than this none takes part.", NETWORK)
+        int, option("Nodes refuse to take part in a plan with fewer nodes.", NETWORK)
     ] = FEWEST_HIDDEN,
     quorum: Annotated[
         int | None,
         option(
-            "So many nodes go on without the others; more than half.",
+            "Training continues without the others while at least this many nodes, "
+            "more than half, are there.",
             NETWORK,
-            show_default="all must be there",
+            show_default="all nodes must be there",
         ),
     ] = None,
     leave_after: Annotated[
         float | None,
         option(
-            "With --quorum: seconds after which a node that is gone is left out.",
+            "With --quorum: seconds after which a missing node is left out.",
             NETWORK,
             show_default="10 round deadlines",
         ),
     ] = None,
     min_rows: Annotated[
-        int, option("A node with fewer rows takes no part.", NETWORK)
+        int, option("A node with fewer rows refuses to take part.", NETWORK)
     ] = 20,
     min_cell: Annotated[
-        int, option("Statistics show no count of fewer rows.", NETWORK)
+        int, option("Statistics hide counts of fewer rows than this.", NETWORK)
     ] = 5,
     publish_sites: Annotated[
         bool,
-        option("Statistics show every node's own figures.", NETWORK, "--publish-sites"),
+        option(
+            "Statistics also show each node's own numbers.", NETWORK, "--publish-sites"
+        ),
     ] = False,
     schema: Annotated[
         Path | None,
-        option("What the columns mean, as `dssfn schema` writes it.", DATA),
+        option("What the columns mean: a file written by `dssfn schema`.", DATA),
     ] = None,
     like: Annotated[
         list[Path] | None,
-        option("Take classes and features from this file; of several, a schema.", DATA),
+        option(
+            "Take classes and features from this file; if repeated, make a schema "
+            "from all of them.",
+            DATA,
+        ),
     ] = None,
     target: Annotated[
-        str | None, option("The column of labels in the nodes' files.", DATA)
+        str | None, option("The column to predict in the nodes' files.", DATA)
     ] = None,
     classes: Annotated[
         str | None,
         option(
-            "The class labels, as in yes,no. Of the type they have in a CSV file: "
-            '1,2 are numbers; \'"1","2"\' are text.',
+            "The class labels, such as yes,no. As in a CSV file, 1,2 are numbers; "
+            '\'"1","2"\' are text.',
             DATA,
         ),
     ] = None,
     features: Annotated[
         str | None,
-        option("The columns of features, as in age,bmi; or how many.", DATA),
+        option("The feature columns, such as age,bmi, or just their number.", DATA),
     ] = None,
     read: ReadOptions = ALL,
     preset: Preset = "default",
@@ -200,8 +209,8 @@ def init(
     keys: Annotated[
         bool,
         option(
-            "Make all nodes' keys here, to rehearse; with --no-keys every node makes "
-            "its own (`dssfn node request`), and you sign it.",
+            "Create all nodes' keys here, for a rehearsal. With --no-keys every node "
+            "creates its own (`dssfn node request`) and you sign it.",
             CERTIFICATES,
             "--keys/--no-keys",
         ),
@@ -209,10 +218,11 @@ def init(
     days: DaysOption = 825,
     json: JsonOutput = False,
 ) -> None:
-    """Set up a federation: the plan, an authority, and a folder for every organisation.
+    """Set up a federation: plan, certificate authority, a folder for each organisation.
 
-    Keys of the nodes are made here only to rehearse: for real data say --no-keys, and
-    every node's key stays at home. Nothing is ever overwritten.
+    The nodes' keys are created here for a rehearsal only. For real data use --no-keys:
+    then every node's private key stays with its organisation. Nothing is ever
+    overwritten.
     """
     from dssfn.setup.folders import write_federation
 
@@ -274,13 +284,13 @@ def _names(nodes: str, least: int) -> list[str]:
     names = words("--nodes", nodes)
     if len(names) < 2:
         raise PlanError(
-            f"`--nodes` must name at least two nodes, as in a,b,c; got {nodes!r}."
+            f"`--nodes` must name at least two nodes, such as a,b,c; got {nodes!r}."
         )
     if len(names) < least:
         raise PlanError(
-            f"`--nodes` must name at least {least} nodes, got {nodes!r}: of two, each "
-            "learns the other's sums, by taking its own from the total. If both agree "
-            "to that, say `--min-nodes 2`."
+            f"`--nodes` must name at least {least} nodes, got {nodes!r}: with two "
+            "nodes, each learns the other's sums by subtracting its own from the "
+            "total. If both agree to that, give `--min-nodes 2`."
         )
     return names
 
@@ -290,7 +300,9 @@ def _members(
 ) -> tuple[Member, ...]:
     found = addresses(address or (), names)
     if address and host is None and port is not None:
-        raise PlanError("`--port` must come with `--host`; give ports by `--address`.")
+        raise PlanError(
+            "`--port` must come with `--host`; with `--address`, give each port there."
+        )
     if host is not None or not address:  # a rehearsal on one machine
         host = LAB_HOST if host is None else host
         if ":" in host and not host.startswith("["):
@@ -311,7 +323,8 @@ def _graph(
         return Graph(kind=topology or "circular", degree=degree)
     if topology is not None or degree is not None:
         raise PlanError(
-            "`--edges` must come without `--topology` and `--degree`: it says all."
+            "`--edges` must come without `--topology` and `--degree`: it already "
+            "lists all edges."
         )
     return Graph(edges=edges(edge_list, names))
 
@@ -347,39 +360,39 @@ def _figures(
 
 
 _STEPS = """\
-{folder} now holds a plan for {count} nodes, {graph}, an authority, and a
-folder for every node.
+{folder} now holds a plan for {count} nodes ({graph}), a certificate authority
+and a folder for each node.
 {taken}{rehearsal}
 What to do next:
 {fill_in}
 {keys}
-- There, put the data file beside node.toml and look through that file; then run
+- Each organisation puts its data file beside node.toml, reviews that file, and runs
       dssfn node check node.toml
-      dssfn federation statistics node.toml    (what all nodes hold, if you like)
+      dssfn federation statistics node.toml    (optional: what all nodes hold)
       dssfn node run node.toml
-- Keep {folder}/ca/ca.key secret: whoever has it can make nodes of this federation."""
+- Keep {folder}/ca/ca.key secret: whoever has it can admit nodes to this federation."""
 
 _KEYS_HERE = """\
-- All keys were made here, FOR A REHEARSAL: whoever has read {folder} can pose as any
-  node. For real data begin again with --no-keys, or have every organisation make a key
-  of its own with `dssfn node request`, which you sign with `dssfn federation sign`.
-- Send every folder to its organisation ({nodes}). It holds that
-  node's key: nobody else may read it on the way."""
+- All keys were created here, FOR A REHEARSAL ONLY: whoever can read {folder} can pose
+  as any node. For real data start again with --no-keys, or let each organisation create
+  its own key with `dssfn node request`, and sign it with `dssfn federation sign`.
+- Send each folder to its organisation ({nodes}). It holds that
+  node's private key, so nobody else may read it on the way."""
 
 _KEYS_AT_HOME = """\
-- Every organisation ({nodes}) makes its own key, which stays there:
+- Each organisation ({nodes}) creates its own key, which stays there:
       dssfn node request NAME
-  It sends you node.csr; sign it, compare the fingerprints, and send the folder back:
+  It sends you node.csr. Sign it, compare the fingerprints, and send the folder back:
       dssfn federation sign {folder} NAME node.csr"""
 
 _REHEARSAL = """
-All addresses are on one machine, to rehearse: {first} and up. For a real
-network say --address NAME=host:port for every node that others can reach.
+For a rehearsal, all nodes are on one machine, from {first} up. For a real
+network, give --address NAME=host:port for every node that others can reach.
 """
 
 _FILL_IN = """
 - Fill in {fields} in {folder}/plan.toml, where it
-  says <--, and copy it into the folder of every node:
+  says <--, and copy the plan into every node's folder:
       for node in {nodes}; do cp {folder}/plan.toml {folder}/$node/; done"""
 
 
@@ -394,7 +407,9 @@ def _taken(plan: Plan, left_open: list[str]) -> str:
     if plan.feature_names is not None and "feature_names" not in left_open:
         lines.append(f"Features ({plan.n_features}): {listing(plan.feature_names)}\n")
     if lines:
-        lines.append("All nodes will see these names. Is an id among them?\n")
+        lines.append(
+            "All nodes will see these names. Make sure that no id is among them.\n"
+        )
     return "".join(lines)
 
 

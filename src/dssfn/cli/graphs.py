@@ -18,15 +18,15 @@ from dssfn.topology import (
 )
 
 DEFAULT_NODES = 20
-NODES_LEFT_OUT = f"{DEFAULT_NODES}, or as a graph's file has"
+NODES_LEFT_OUT = f"{DEFAULT_NODES}, or as many as the graph's file has"
 
 Nodes = Annotated[
-    int | None, option("How many nodes.", NETWORK, show_default=NODES_LEFT_OUT)
+    int | None, option("Number of nodes.", NETWORK, show_default=NODES_LEFT_OUT)
 ]
 GraphName = Annotated[
     str,
     option(
-        f"{', '.join(KINDS)}, an edge-list file or a .npy matrix.",
+        f"{', '.join(KINDS)}, an edge-list file or an adjacency matrix in a .npy file.",
         NETWORK,
         "--topology",
     ),
@@ -48,7 +48,7 @@ def read_topology(
         n_nodes = DEFAULT_NODES if nodes is None else nodes
         return build_topology(name, n_nodes, degree=degree, seed=seed)
     if degree is not None:
-        raise TopologyError(f"`degree` must be left out: `{name}` has all the edges.")
+        raise TopologyError(f"`degree` must be left out: `{name}` lists all the edges.")
     if not Path(name).is_file():
         raise TopologyError(no_file(Path(name)))
     read = read_matrix if name.endswith(".npy") else read_edge_list

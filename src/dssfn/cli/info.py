@@ -21,7 +21,7 @@ from dssfn.training import Model
 
 
 def info(model: ModelArgument, json: Json = False) -> None:
-    """Show what a model file holds."""
+    """Show what is in a model file."""
     network = load_network(model)
     plan = network.plan
     settings: dict[str, Any] = msgspec.to_builtins(plan)
@@ -50,7 +50,10 @@ def info(model: ModelArgument, json: Json = False) -> None:
             ("features", _features(plan.n_features, plan.feature_names)),
             ("network", size_in_words(network)),
             ("learned numbers", f"{learned:,}"),
-            *(("took part", line) for line in attendance_in_words(took_part)),
+            *(
+                ("nodes that took part", line)
+                for line in attendance_in_words(took_part)
+            ),
             *(
                 (name, str(value))
                 for name, value in settings.items()
@@ -61,7 +64,7 @@ def info(model: ModelArgument, json: Json = False) -> None:
 
 
 def attendance_in_words(took_part: Sequence[Sequence[str]]) -> list[str]:
-    """Return who took part in which layers, a line for every change.
+    """Return who nodes that took part in which layers, a line for every change.
 
     >>> attendance_in_words([("a", "b"), ("a", "b"), ("a",)])
     ['layers 0 to 1: a, b', 'layer 2: a']
@@ -110,11 +113,11 @@ def _columns(schema: Schema) -> str:
     several = {"number": "numbers", "category": "categories", "boolean": "booleans"}
     said = [f"{n} {kind if n == 1 else several[kind]}" for kind, n in kinds.items()]
     n_gaps = sum(column.missing for column in schema.used)
-    gaps = f"; {n_gaps} may have gaps" if n_gaps else ""
+    gaps = f"; {n_gaps} may have missing values" if n_gaps else ""
     return f"{len(schema.used)}: {', '.join(said)}{gaps}"
 
 
 def _features(count: int, names: tuple[str, ...] | None) -> str:
     if names is None:
-        return f"{count}, without names"
+        return f"{count}, unnamed"
     return f"{count}: {', '.join(names[:4])}{', ...' if count > 4 else ''}"

@@ -26,10 +26,12 @@ def words(option: str, text: str) -> list[str]:
         ) from exc
     found = [word.strip() for word in row]
     if not all(found):
-        raise PlanError(f"`{option}` must have a word between commas, got {text!r}.")
+        raise PlanError(
+            f"`{option}` must not have empty words between commas, got {text!r}."
+        )
     twice = [word for k, word in enumerate(found) if word in found[:k]]
     if twice:
-        raise PlanError(f"`{option}` must all differ, got {twice[0]!r} twice.")
+        raise PlanError(f"`{option}` must name each only once, got {twice[0]!r} twice.")
     return found
 
 
@@ -85,8 +87,8 @@ def _edge(word: str, names: Sequence[str]) -> tuple[str, str]:
         return known[0]
     rule = "An edge in `--edges` must be two different nodes with a '-' between them"
     if known:
-        raise PlanError(f"{rule}; {word!r} can be read in two ways. Write a:b instead.")
-    raise PlanError(f"{rule}, out of {', '.join(names)}; got {word!r}.")
+        raise PlanError(f"{rule}; {word!r} is ambiguous. Write a:b instead.")
+    raise PlanError(f"{rule}, from {', '.join(names)}; got {word!r}.")
 
 
 def addresses(given: Sequence[str], names: Sequence[str]) -> dict[str, str]:
@@ -96,8 +98,8 @@ def addresses(given: Sequence[str], names: Sequence[str]) -> dict[str, str]:
         name, equals, address = word.partition("=")
         if not equals or name not in names:
             raise PlanError(
-                "`--address` must read NAME=host:port with one of the nodes "
-                f"{', '.join(names)}, got {word!r}."
+                "`--address` must be NAME=host:port, where NAME is one of "
+                f"{', '.join(names)}; got {word!r}."
             )
         if name in found:
             raise PlanError(f"`--address` must name every node once, got {name} twice.")

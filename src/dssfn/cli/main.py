@@ -15,9 +15,9 @@ from dssfn.cli.usage import OneVoice, PlainGroup, PlainUsage
 
 app = typer.Typer(
     name="dssfn",
-    help="Train one neural network across nodes that cannot pool their data: "
-    "they exchange small matrices with their neighbours, and all end with the model "
-    "that one machine holding all the data would have learned.",
+    help="Train one neural network across organisations that cannot pool their data. "
+    "Each node exchanges small matrices with its neighbours, and all end up with "
+    "the model that one machine holding all the data would have learned.",
     epilog="Start with: dssfn demo",
     cls=PlainUsage,
     no_args_is_help=True,
@@ -29,20 +29,20 @@ app = typer.Typer(
 
 node_app = typer.Typer(
     name="node",
-    help="One node of a real network, over gRPC with TLS on both sides.",
+    help="Run one node of a real network, over gRPC with mutual TLS.",
     cls=PlainGroup,
     no_args_is_help=True,
 )
 federation_app = typer.Typer(
     name="federation",
-    help="Set up a network of organisations: the plan, a folder for every node, and "
+    help="Set up a network of organisations: the plan, a folder for each node, and "
     "certificates.",
     cls=PlainGroup,
     no_args_is_help=True,
 )
 mpi_app = typer.Typer(
     name="mpi",
-    help="Train over the ranks of an MPI job (needs the extra `mpi`).",
+    help="Train on the ranks of an MPI job (needs the extra `mpi`).",
     cls=OneVoice,
     no_args_is_help=True,
 )
@@ -51,7 +51,7 @@ add_command(
     app,
     "demo",
     "dssfn.cli.demo:demo",
-    "Train handwritten digits on ten nodes on a ring, one to two digits per node.",
+    "Try it out: ten nodes on a ring learn digits, each holding one or two of them.",
     "dssfn demo",
 )
 add_command(
@@ -66,112 +66,112 @@ add_command(
     app,
     "report",
     "dssfn.cli.report:report",
-    "Make a report again, from the metrics in its folder, without training.",
+    "Rebuild a report from the saved metrics, without training again.",
     "dssfn report dssfn-demo",
 )
 add_command(
     app,
     "audit",
     "dssfn.cli.audit:audit",
-    "Attack a node by what others receive of it, and tell how far that gets.",
+    "Play the attacker: what can other nodes learn from a node's messages?",
     "dssfn audit --data digits --nodes 5 --topology star --out audit1",
 )
 add_command(
     app,
     "topology",
     "dssfn.cli.topology:topology",
-    "Show a graph: its links, its spectrum, and the rounds that averaging takes.",
+    "Show a graph: its links, its spectrum and how many rounds averaging takes.",
     "dssfn topology --nodes 20 --degree 4",
 )
 add_command(
     app,
     "predict",
     "dssfn.cli.predict:predict",
-    "Predict every sample of a file, as CSV.",
+    "Predict a class or a number for every row of a file, as CSV.",
     "dssfn predict dssfn-demo/model.safetensors dssfn-demo/test.csv",
 )
 add_command(
     app,
     "evaluate",
     "dssfn.cli.evaluate:evaluate",
-    "Compare a model's predictions with the labels of a file.",
+    "Measure how well a model predicts the labels of a file.",
     "dssfn evaluate dssfn-demo/model.safetensors dssfn-demo/test.csv --target digit",
 )
 add_command(
     app,
     "data",
     "dssfn.cli.data:data",
-    "Write a data set as CSV files.",
+    "Write a well-known data set as CSV files, to try things out on.",
     "dssfn data heart",
 )
 add_command(
     app,
     "schema",
     "dssfn.cli.schema:schema",
-    "Propose a schema from tables, or unite several schemas.",
+    "Describe the columns of a table as a schema, or merge several schemas.",
     "dssfn schema hospital.csv --target outcome --out schema.toml",
 )
 add_command(
     app,
     "export",
     "dssfn.cli.export:export",
-    "Write a model as ONNX, which runs without dssfn.",
+    "Export a model to ONNX, so that it runs without dssfn.",
     "dssfn export dssfn-demo/model.safetensors model.onnx",
 )
 add_command(
     app,
     "reproduce",
     "dssfn.cli.reproduce:reproduce",
-    "Repeat an experiment of the paper, with our solvers beside the paper's.",
+    "Repeat an experiment of the paper, with dssfn's solvers beside the paper's own.",
     "dssfn reproduce all --quick",
 )
 add_command(
     app,
     "info",
     "dssfn.cli.info:info",
-    "Show what a model file holds.",
+    "Show what is in a model file.",
     "dssfn info dssfn-demo/model.safetensors",
 )
 add_command(
     app,
     "card",
     "dssfn.cli.card:card",
-    "Write a model card: who trained the model, on what, and how good it is.",
+    "Write a model card: who trained the model, on what data, and how well it does.",
     "dssfn card dssfn-demo/model.safetensors --out CARD.md",
 )
 add_command(
     node_app,
     "check",
     "dssfn.cli.node:check",
-    "Find out whether this node could start: data, certificates, port, neighbours.",
+    "Check that this node is ready to start: data, certificates, port, neighbours.",
     "dssfn node check hospital-a/node.toml",
 )
 add_command(
     node_app,
     "run",
     "dssfn.cli.node:run",
-    "Train with the other nodes; go on from the checkpoint if there is one.",
+    "Train with the other nodes; resume from the checkpoint if there is one.",
     "dssfn node run hospital-a/node.toml",
 )
 add_command(
     node_app,
     "status",
     "dssfn.cli.node_status:status",
-    "Show what a running node is doing, and who is here.",
+    "Show what a running node is doing, and which nodes are connected.",
     "dssfn node status hospital-a/node.toml --watch",
 )
 add_command(
     node_app,
     "request",
     "dssfn.cli.node:request",
-    "Make this node's key, and a request for its certificate.",
+    "Create this node's private key and a certificate request.",
     "dssfn node request north --out north",
 )
 add_command(
     federation_app,
     "init",
     "dssfn.cli.federation:init",
-    "Set up a federation: the plan, an authority, and a folder for every organisation.",
+    "Set up a federation: plan, certificate authority, a folder for each organisation.",
     "dssfn federation init fed --nodes north,south,east --topology circular "
     "--degree 1 --classes yes,no --features age,bmi --target outcome",
 )
@@ -179,35 +179,35 @@ add_command(
     federation_app,
     "statistics",
     "dssfn.cli.statistics:statistics",
-    "Count rows, levels and gaps of all nodes together, and find means, exactly.",
+    "Describe the data of all nodes together: exact counts, means, missing values.",
     "dssfn federation statistics hospital-a/node.toml",
 )
 add_command(
     federation_app,
     "certificate",
     "dssfn.cli.certificates:certificate",
-    "Issue a new key and certificate for one node: one that ends soon, or was lost.",
+    "Replace a node's key and certificate, because they expire soon or were lost.",
     "dssfn federation certificate fed north",
 )
 add_command(
     federation_app,
     "sign",
     "dssfn.cli.certificates:sign",
-    "Sign a node's request: a certificate for the key that the node made itself.",
+    "Sign a node's certificate request; its private key never leaves the node.",
     "dssfn federation sign fed north node.csr",
 )
 add_command(
     federation_app,
     "revoke",
     "dssfn.cli.certificates:revoke",
-    "Revoke a node's certificates: a key was stolen, or an organisation has left.",
+    "Revoke a node's certificates: its key was stolen, or the organisation has left.",
     "dssfn federation revoke fed north",
 )
 add_command(
     mpi_app,
     "run",
     "dssfn.cli.mpi:run",
-    "Train on the nodes of a plan, which the ranks started by mpiexec share.",
+    "Train the nodes of a plan, divided among the ranks that mpiexec started.",
     "mpiexec -n 4 dssfn mpi run plan.toml --data digits --out run1",
 )
 for group in (node_app, federation_app, mpi_app):
@@ -228,7 +228,7 @@ def _global_options(
             "--version",
             callback=_print_version,
             is_eager=True,
-            help="Print the version and end.",
+            help="Print the version and exit.",
         ),
     ] = False,
 ) -> None:

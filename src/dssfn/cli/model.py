@@ -65,8 +65,8 @@ def labelled_schema(schema: Schema, plan: Plan, target: str | None) -> Schema:
         return schema
     if any(column.name == target for column in schema.used):
         raise InputError(
-            f"`--target` must not be a column that the model predicts from, got "
-            f"{target!r}. Leave it out, or name the column of labels."
+            f"`--target` must not be one of the model's features, got {target!r}. "
+            "Leave it out, or name the column of labels."
         )
     if plan.is_regression:
         return schema.with_target(Target(column=target, kind="number"))

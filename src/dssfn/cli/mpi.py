@@ -35,8 +35,8 @@ from dssfn.runs import DataOptions
 from dssfn.transports.mpi import share_nodes
 
 ONE_USER = (
-    "Messages between ranks were masked, which hides nothing from whoever runs the "
-    "job: a rank holds the rows of its nodes, and often one machine holds several."
+    "Messages between ranks were masked, but that hides nothing from whoever runs the "
+    "job: a rank holds its nodes' rows, and one machine often runs several ranks."
 )
 
 
@@ -45,14 +45,15 @@ def run(
     plan: Annotated[
         Path,
         typer.Argument(
-            metavar="PLAN.toml", help="Nodes, graph and training: the same everywhere."
+            metavar="PLAN.toml",
+            help="The plan: nodes, graph and training settings, the same on all ranks.",
         ),
     ],
     data: Annotated[
         str,
         option(
-            "Every node's file, as in 'data/{node}.csv' (or {number}, {rank}); or "
-            "a name or file that all ranks load and divide.",
+            "Each node's own file, such as 'data/{node}.csv' (or {number}, {rank}); "
+            "or one data set, by name or file, that all ranks load and divide.",
             DATA,
         ),
     ],
@@ -60,7 +61,7 @@ def run(
     partition: Annotated[
         str | None,
         option(
-            f"How samples that all ranks load are divided: {', '.join(PARTITIONS)}.",
+            f"How one data set is divided among the nodes: {', '.join(PARTITIONS)}.",
             DATA,
             show_default="iid",
         ),
@@ -71,15 +72,15 @@ def run(
     read: ReadOptions = ALL,
     memory: Annotated[
         str | None,
-        option("Budget of a rank, such as 2GB; the rest goes to disk.", TRAINING),
+        option("Memory limit of a rank, such as 2GB; the rest goes to disk.", TRAINING),
     ] = None,
     out: Out = None,
     json: JsonOutput = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train on the nodes of a plan, which the ranks started by mpiexec share.
+    """Train the nodes of a plan, divided among the ranks that mpiexec started.
 
-    Rank 0 prints the metrics and writes the model, which is the same on all of them.
+    Rank 0 prints the metrics and writes the model, which is the same on all ranks.
     """
     job = Job()
     output = Presentation(out, as_json=json, quiet=quiet or not job.is_first)

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 MARKS = {True: "ok", False: "WRONG", None: "?"}
 
 NodeFile = Annotated[
-    Path, typer.Argument(help="The node's file, or the folder with node.toml in it.")
+    Path, typer.Argument(help="The node's file node.toml, or its folder.")
 ]
 
 
 def check(node: NodeFile, json: Json = False) -> None:
-    """Find out whether this node could start: data, certificates, port, neighbours."""
+    """Check that this node is ready to start: data, certificates, port, neighbours."""
     from dssfn.node.preflight import examine
     from dssfn.node.spec import load_node
 
@@ -61,17 +61,26 @@ def _while_reading(findings: Iterator[Finding]) -> Iterator[Finding]:
 def run(
     node: NodeFile,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Forget the checkpoint; start from scratch.")
+        bool,
+        typer.Option("--fresh", help="Ignore the checkpoint and start from scratch."),
     ] = False,
     record: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Keep all that is received, to look at it later."
+            metavar="DIR",
+            help="Record all messages that this node receives, for `dssfn audit`.",
+        ),
+    ] = None,
+    log_format: Annotated[
+        str | None,
+        typer.Option(
+            help="How the log is written: text, or json, one object a line.",
+            show_default="as in the node's file, else text",
         ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Train with the other nodes; go on from the checkpoint if there is one."""
+    """Train with the other nodes; resume from the checkpoint if there is one."""
     from dssfn.node.launch import launch
     from dssfn.node.page import Rendering
     from dssfn.report.status.page import POLICY, make_status_page
@@ -80,6 +89,7 @@ def run(
         node,
         fresh=fresh,
         record=record,
+        log_format=log_format,
         page=Rendering(make_status_page, POLICY),
         while_reading=reading_progress,
     )
@@ -94,14 +104,15 @@ def request(
         str, typer.Argument(metavar="NAME", help="The node's name in the plan.")
     ],
     out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Where the two files go.")
+        Path, typer.Option(metavar="DIR", help="Folder for the key and the request.")
     ] = Path(),
     json: Json = False,
 ) -> None:
-    """Make this node's key, and a request for its certificate.
+    """Create this node's private key and a certificate request.
 
-    The key stays here. The request, node.csr, goes to the organiser, who runs `dssfn
-    federation sign`, or to an authority of your own. Nothing is ever overwritten.
+    The private key stays here. Send the request, node.csr, to the organiser, who runs
+    `dssfn federation sign`, or to your own certificate authority. Nothing is ever
+    overwritten.
     """
     if name.endswith(".toml"):  # as the other commands take it
         raise InputError(
@@ -132,8 +143,9 @@ def request(
 _REQUESTED = """A new key for {name}, and a request for its certificate:
     {key}
     {request}
-Send the request to the organiser, who signs it with `dssfn federation sign`. The key
-stays on this machine: whoever has it is {name}. Its fingerprint is
+Send the request to the organiser, who signs it with `dssfn federation sign`. Keep the
+key on this machine: whoever has it can pose as {name}. Its fingerprint is
     {fingerprint}
-Read that out to the organiser on the telephone: so both know that the request was not
-exchanged on its way. Put what comes back, node.crt and ca.crt, beside the key."""
+Read it out to the organiser on the telephone, so that both of you know that nobody
+replaced the request on its way. Put the files that come back, node.crt and ca.crt,
+beside the key."""

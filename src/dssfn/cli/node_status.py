@@ -36,17 +36,18 @@ MOST_LAYERS, MOST_LINES = 8, 10  # the latest ones, so that all fits on a screen
 def status(
     node: NodeFile,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Look again every two seconds, to its end.")
+        bool,
+        typer.Option("--watch", help="Refresh every two seconds until the node ends."),
     ] = False,
     json: Json = False,
 ) -> None:
-    """Show what a running node is doing, and who is here.
+    """Show what a running node is doing, and which nodes are connected.
 
-    The node must have `page` in its file, and be running on this machine. Nothing that
-    is shown is computed from the rows of a single node.
+    The node must be running on this machine with `page` set in its node.toml. Nothing
+    shown here is computed from the rows of a single node.
     """
     if watch and json:
-        raise InputError("`--watch` must come without `--json`: take one of them.")
+        raise InputError("`--watch` must come without `--json`; choose one of them.")
     from dssfn.node.page_client import ask_status
     from dssfn.node.spec import load_node
 
@@ -70,7 +71,7 @@ def shown(status: Status) -> RenderableType:
 
 
 def _parts(status: Status) -> Iterator[RenderableType]:
-    ends = f"certificate: {plural(status.certificate_days, 'day')}"
+    ends = f"certificate valid for {plural(status.certificate_days, 'day')}"
     running = f"running for {seconds(status.seconds)}"
     yield screen.render_str(f"{status.node} {status.doing}")
     yield screen.render_str(f"{place(status)}, {running}, {ends}")

@@ -13,7 +13,7 @@ from dssfn.presets import PRESETS, resolve
 from dssfn.registry import SOLVERS
 
 # Headings of the help text.
-DATA, NETWORK, MODEL, PRIVACY = "Data", "Network of nodes", "Model", "Privacy"
+DATA, NETWORK, MODEL, PRIVACY = "Data", "Network", "Model", "Privacy"
 TRAINING, CERTIFICATES, OUTPUT = "Training", "Certificates", "Output"
 
 
@@ -23,95 +23,126 @@ def option(help: str, panel: str | None = None, *names: str, **more: Any) -> Any
 
 
 Preset = Annotated[str, option(f"Settings to start from: {', '.join(PRESETS)}.", MODEL)]
-Layers = Annotated[str | None, option("L, hidden layers: a number, or auto.", MODEL)]
+Layers = Annotated[str | None, option("Number of hidden layers, L, or auto.", MODEL)]
 Width = Annotated[
-    str | None, option("Random units per layer: a number, or auto.", MODEL)
+    str | None, option("Random units per hidden layer: a number, or auto.", MODEL)
 ]
 Members = Annotated[
-    str | None, option("Networks that validate each other: a number, or auto.", MODEL)
+    str | None,
+    option(
+        "Networks in the ensemble, each validated on the samples that it left out: a "
+        "number, or auto.",
+        MODEL,
+    ),
 ]
 Ridge = Annotated[str, option("Regularisation strength: a number, or auto.", MODEL)]
 Scale = Annotated[
     str,
     option(
-        "How inputs are scaled: auto, columns (each by its own deviation) or common "
-        "(all by one, for pixels).",
+        "How inputs are scaled: auto, columns (each by its own standard deviation) or "
+        "common (all by the same one, as for pixels).",
         MODEL,
     ),
 ]
 Folds = Annotated[
-    str, option(f"What a member leaves out: {', '.join(FOLDS)}.", MODEL, "--folds")
+    str,
+    option(
+        f"What each member leaves out for validation: {', '.join(FOLDS)}.",
+        MODEL,
+        "--folds",
+    ),
 ]
 Size = Annotated[
     str,
     option(
-        "How the size is found: auto (by validation) or ssfn: grow one network by its "
-        "training error, as in the SSFN papers; slower, and it can overfit.",
+        "How the network's size is chosen: auto (by validation) or ssfn (grow one "
+        "network by its training error, as in the SSFN papers; slower, and it can "
+        "overfit).",
         MODEL,
     ),
 ]
-ClassWeight = Annotated[str | None, option("balanced: all classes count alike.", MODEL)]
+ClassWeight = Annotated[
+    str | None, option("balanced: rare classes count as much as common ones.", MODEL)
+]
 Alpha = Annotated[
-    float | None, option("Radius of the output matrix, in units of sqrt(2Q).", MODEL)
+    float | None,
+    option("Bound on the norm of the output matrices, in units of sqrt(2Q).", MODEL),
 ]
 Gain = Annotated[
     float | None,
     option(
-        "Scale of the random units: their norm if sizes are given, else the root "
+        "Scale of the random units: their norm if the sizes are given, else the root "
         "mean square of one.",
         MODEL,
     ),
 ]
 Standardize = Annotated[
-    bool | None, option("Scale inputs by the network's mean and spread.", MODEL)
+    bool | None, option("Scale inputs by the mean and spread over all nodes.", MODEL)
 ]
-Bias = Annotated[float | None, option("Value of a constant input; 0 for none.", MODEL)]
+Bias = Annotated[
+    float | None, option("Value of a constant input that is added; 0 for none.", MODEL)
+]
 Units = Annotated[
     str,
     option(
-        "Arithmetic of the features: auto, integer (sums are exact to the last bit) or "
-        "dense.",
+        "Arithmetic of the hidden units: auto, integer (sums are exact to the last "
+        "bit) or dense.",
         MODEL,
     ),
 ]
 ImageShape = Annotated[
     str | None,
-    option("Height and width of pictures, as in 28x28, or 32x32x3.", MODEL),
+    option(
+        "Height and width of images, such as 28x28, or 32x32x3 with channels.", MODEL
+    ),
 ]
 Epsilon = Annotated[
     float | None,
-    option("Budget of differential privacy: sums get noise.", PRIVACY),
+    option(
+        "Privacy budget of differential privacy; noise is added to the sums. Off by "
+        "default.",
+        PRIVACY,
+    ),
 ]
 Delta = Annotated[
-    float, option("Probability with which more than epsilon is told.", PRIVACY)
+    float, option("Probability that more than epsilon is revealed.", PRIVACY)
 ]
 Colluders = Annotated[
-    int, option("Members who may put together what they know.", PRIVACY)
+    int, option("How many nodes may collude without weakening epsilon.", PRIVACY)
 ]
 InputLow = Annotated[
     float | None,
     option(
-        "The lowest number of all inputs, for --epsilon; or in the schema.", PRIVACY
+        "Lower bound of all inputs, needed for --epsilon unless the schema has it.",
+        PRIVACY,
     ),
 ]
-InputHigh = Annotated[float | None, option("The highest one.", PRIVACY)]
+InputHigh = Annotated[
+    float | None, option("Upper bound of all inputs, likewise.", PRIVACY)
+]
 Solver = Annotated[
     str, option(f"How a layer is solved: auto, {', '.join(SOLVERS)}.", TRAINING)
 ]
-Target = Annotated[str | None, option("The column of labels in a file.", DATA)]
-TestFile = Annotated[Path | None, option("A second file to test on.", DATA, "--test")]
+Target = Annotated[str | None, option("The column to predict, in a file.", DATA)]
+TestFile = Annotated[Path | None, option("A separate file to test on.", DATA, "--test")]
 TestSize = Annotated[
-    float, option("Share of samples to test on where none are set apart.", DATA)
+    float,
+    option(
+        "Share of samples held out for testing if there is no separate test set.", DATA
+    ),
 ]
 DataDir = Annotated[
-    Path | None, option("Folder of NAME.npz files (or DSSFN_DATA_DIR).", DATA)
+    Path | None,
+    option("Folder with NAME.npz files; by default that in DSSFN_DATA_DIR.", DATA),
 ]
 Out = Annotated[
     Path | None,
-    option("Folder for model, metrics and report, which replace earlier ones.", OUTPUT),
+    option(
+        "Folder for the model, metrics and report; earlier ones are replaced.", OUTPUT
+    ),
 ]
-Quiet = Annotated[bool, option("No progress.", OUTPUT, "--quiet")]
-_JSON = "Print one JSON object, nothing else."
+Quiet = Annotated[bool, option("Show no progress.", OUTPUT, "--quiet")]
+_JSON = "Print one JSON object and nothing else."
 JsonOutput = Annotated[bool, option(_JSON, OUTPUT, "--json")]
 
 # For commands with few options, whose help has no headings.
@@ -162,7 +193,7 @@ def sides(text: str | None) -> tuple[int, ...] | None:
         return tuple(int(side) for side in text.lower().split("x"))
     except ValueError:
         raise PlanError(
-            f"`--image-shape` must read as in 28x28, or 32x32x3, got {text!r}."
+            f"`--image-shape` must be like 28x28 or 32x32x3, got {text!r}."
         ) from None
 
 

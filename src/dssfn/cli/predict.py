@@ -47,52 +47,59 @@ def predict(
         bool,
         typer.Option(
             "--proba",
-            help="Add the probability of every class, and how far members differ.",
+            help="Add the probability of each class, and how much the ensemble's "
+            "members disagree.",
         ),
     ] = False,
     out: Annotated[
-        Path | None, typer.Option(help="Write to this file instead.")
+        Path | None, typer.Option(help="Write to this file instead of printing.")
     ] = None,
     explain: Annotated[
         bool,
-        option("Show which columns the predictions depend on.", EXPLAIN, "--explain"),
+        option(
+            "Show which columns the predictions depend on most.", EXPLAIN, "--explain"
+        ),
     ] = False,
     target: Annotated[
-        str | None, option("The column of labels or numbers to explain by.", EXPLAIN)
+        str | None,
+        option(
+            "The true labels or numbers, to measure the importance of columns by.",
+            EXPLAIN,
+        ),
     ] = None,
     repeats: Annotated[
         int | None,
-        option(f"Permutations of each column; {N_REPEATS} by default.", EXPLAIN),
+        option(f"How often each column is shuffled; {N_REPEATS} by default.", EXPLAIN),
     ] = None,
     rows: Annotated[
         int | None,
         option(
-            f"Most rows to measure on, chosen at random; {MOST_SAMPLES} by default.",
+            f"Measure on at most this many rows, chosen at random; {MOST_SAMPLES} by "
+            "default.",
             EXPLAIN,
         ),
     ] = None,
     seed: Annotated[
-        int | None, option("Key of the permutations; 0 by default.", EXPLAIN)
+        int | None, option("Random seed of the shuffling; 0 by default.", EXPLAIN)
     ] = None,
     read: ReadOptions = ALL,
     json: Json = False,
 ) -> None:
-    """Predict every sample of a file, as CSV.
+    """Predict a class or a number for every row of a file, as CSV.
 
-    With --id the column that names the samples comes first, as text.
+    With --id, the column that identifies the rows comes first, as text.
 
-    With --proba an ensemble adds `spread`: the standard deviation, over its members, of
-    the probability of the predicted class, or of a predicted number.
+    With --proba, an ensemble adds `spread`: the standard deviation, over its members,
+    of the predicted class's probability, or of the predicted number.
 
-    A name or a text label that a spreadsheet would take for a formula, because it
-    begins with =, +, - or @, stands after a single quote; --json gives all of them as
-    they are.
+    A name or text label that a spreadsheet would take for a formula, because it begins
+    with =, +, - or @, is written after a single quote; --json writes it unchanged.
 
-    With --explain every column is shuffled among the rows, and it is shown how much
-    worse the predictions become; without labels, how much they move. Labels are those
-    of the target of the model's schema, of a regression's targets or of `y` in an NPZ
-    file, if the file has them, or of --target. Predictions are then written only with
-    --out p.csv, and beside them p.importance.json and, with the extra `report`, the
+    With --explain, every column is shuffled in turn to see how much worse the
+    predictions become or, without labels, how much they change. Labels are taken from
+    --target or, if the file has them, from the target of the model's schema, a
+    regression's targets, or `y` in an NPZ file. Predictions are then written only with
+    --out p.csv, together with p.importance.json and, with the extra `report`, the
     figure p.importance.png and .svg.
     """
     if not explain:
@@ -101,7 +108,7 @@ def predict(
         raise InputError(f"`--out` must be a file in an existing folder, got `{out}`.")
     if out is not None and any(is_same_file(out, one) for one in (model, data)):
         raise InputError(
-            f"`--out` must not be the model or the data themselves, got `{out}`. Name "
+            f"`--out` must not overwrite the model or the data, got `{out}`. Choose "
             "another file."
         )
     check_formats(read, [data])
@@ -138,8 +145,8 @@ def _with_names(
     """Return the output with the column that names the samples before the others."""
     if column in output:
         raise InputError(
-            f"`--id` must not name a column `{column}`, as the output has one of that "
-            "name. Rename it."
+            f"`--id` must not be a column called `{column}`, as the output has one of "
+            "that name. Rename yours."
         )
     return {column: list(names), **output}
 
@@ -166,8 +173,8 @@ def _numbers(network: Model, X: Any, *, spread: bool) -> dict[str, list[Any]]:
     targets, members = network.plan.targets, _member_scores(network, X)
     if spread and len(members) == 1:
         raise InputError(
-            "`--proba` must be left out: one network that predicts numbers has neither "
-            "probabilities nor members that differ."
+            "`--proba` must be left out: a single network that predicts numbers has "
+            "no probabilities, and no members that could disagree."
         )
     several = len(targets) > 1
     columns: dict[str, list[Any]] = {}

@@ -63,7 +63,7 @@ class Presentation:
         write_outcome(outcome, self.out)
         if before is not None and before != held_model(self.out):
             notes.print(
-                f"{self.out} held a model of {before[1]}; it was replaced.",
+                f"{self.out} held a model trained on {before[1]}; it was replaced.",
                 soft_wrap=True,
             )
 

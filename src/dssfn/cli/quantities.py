@@ -42,7 +42,9 @@ def interval_of(option: str, text: str) -> tuple[float, float]:
     """
     start, dash, end = text.partition("-")
     if not dash:
-        raise PlanError(f"`{option}` must have two times, as in 20s-60s, got {text!r}.")
+        raise PlanError(
+            f"`{option}` must have two times, such as 20s-60s, got {text!r}."
+        )
     return seconds_of(option, start), seconds_of(option, end)
 
 
@@ -61,7 +63,7 @@ def delay_of(option: str, text: str) -> Delay:
         raise PlanError(unknown(option, kind, _DELAYS))
     if not numbers:
         raise PlanError(
-            f"`{option}` must say how long, as in {kind}:{_EXAMPLES[kind]}, got "
+            f"`{option}` must say how long, such as {kind}:{_EXAMPLES[kind]}, got "
             f"{text!r}."
         )
     return _DELAYS[kind](option, numbers)
@@ -81,7 +83,7 @@ def _lognormal(option: str, text: str) -> Delay:
         if isinstance(exc, PlanError):
             raise
         raise PlanError(
-            f"`{option}`: the sigma of a lognormal delay must be a number, as in "
+            f"`{option}`: the sigma of a lognormal delay must be a number, such as "
             f"lognormal:20ms,0.5, got {sigma!r}."
         ) from None
 

@@ -14,8 +14,8 @@ from dssfn.datasets.watching import LETTERS, TYPES, VALUES, Reading, watch
 
 PATIENCE = 1.0  # seconds of reading before anything is shown
 _WORDS = {
-    LETTERS: "finding its encoding",
-    TYPES: "finding types of columns",
+    LETTERS: "detecting the encoding",
+    TYPES: "detecting column types",
     VALUES: "reading values",
 }
 

@@ -15,26 +15,41 @@ from dssfn.datasets.files import check_formats
 from dssfn.errors import PlanError
 
 Columns = Annotated[
-    str | None, option("The features to take, as in age,weight.", DATA, "--columns")
+    str | None,
+    option(
+        "Use only these columns as features, such as age,weight.", DATA, "--columns"
+    ),
 ]
 Drop = Annotated[
-    str | None, option("Columns that are no features, as in note,date.", DATA, "--drop")
+    str | None,
+    option("Columns not to use as features, such as note,date.", DATA, "--drop"),
 ]
 Id = Annotated[
-    str | None, option("The column that names the samples, no feature.", DATA, "--id")
+    str | None,
+    option(
+        "The column that identifies the rows; it is not used as a feature.",
+        DATA,
+        "--id",
+    ),
 ]
 Sep = Annotated[
     str | None,
-    option("Between the fields of a text file: , ; | or tab; else found.", DATA),
+    option("Field separator of a text file: , ; | or tab. Detected by default.", DATA),
 ]
 Decimal = Annotated[
-    str | None, option("Decimal mark of a text file: . or , else found.", DATA)
+    str | None,
+    option("Decimal mark of a text file: . or a comma. Detected by default.", DATA),
 ]
 Encoding = Annotated[
     str | None,
-    option("Of a text file: utf-8, utf-16, latin-1, ...; else found.", DATA),
+    option(
+        "Encoding of a text file: utf-8, utf-16, latin-1, ... Detected by default.",
+        DATA,
+    ),
 ]
-Sheet = Annotated[str | None, option("The sheet of an XLSX file with several.", DATA)]
+Sheet = Annotated[
+    str | None, option("Which sheet to read, if an XLSX file has several.", DATA)
+]
 
 
 def reads_files(

@@ -37,12 +37,12 @@ def report(
         Path,
         typer.Argument(
             metavar="DIR",
-            help="What `simulate` or `reproduce` wrote with --out DIR, or the `out` "
-            "folder of a node.",
+            help="Folder that `simulate` or `reproduce` wrote (--out), or a node's "
+            "`out` folder.",
         ),
     ],
 ) -> None:
-    """Make a report again, from the metrics in its folder, without training."""
+    """Rebuild a report from the saved metrics, without training again."""
     if (folder / ROWS_FILE).is_file():
         _report_rows(folder)
     else:
@@ -58,8 +58,9 @@ def _report_rows(folder: Path) -> None:
         raise
     except _NOT_ROWS as exc:
         raise DataError(
-            f"`{path}` must be what this version of dssfn writes; it cannot be read as "
-            f"that ({type(exc).__name__}: {exc}). Make it again in another folder."
+            f"`{path}` must be a file that this version of dssfn wrote, but it cannot "
+            f"be read ({type(exc).__name__}: {exc}). Run the command again with "
+            "another folder."
         ) from exc
 
 
@@ -98,8 +99,8 @@ def write_evidence(rows: Iterable[Row], folder: Path) -> None:
     strange = {row.experiment for row in shown} - set(EXPERIMENTS)
     if strange:
         raise DataError(
-            f"`{folder / ROWS_FILE}` has rows of an experiment that is not known here, "
-            f"{', '.join(sorted(strange))}. Call `register` with it before, as in "
+            f"`{folder / ROWS_FILE}` has rows of an unknown experiment, "
+            f"{', '.join(sorted(strange))}. Register it first with `register`, as in "
             "docs/extending.md."
         )
     experiments = EXPERIMENTS.values()
@@ -135,7 +136,8 @@ def _can_draw(folder: Path) -> bool:
     except ImportError:
         (folder / REPORT_FILE).unlink(missing_ok=True)
         notes.print(
-            "No report was made: it needs matplotlib (pip install 'dssfn[report]').",
+            "No report was written: that needs matplotlib (pip install "
+            "'dssfn[report]').",
             soft_wrap=True,
         )
         return False

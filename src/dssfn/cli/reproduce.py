@@ -26,6 +26,7 @@ from dssfn.errors import DataError, PlanError
 from dssfn.experiments.registry import ALL, EXPERIMENTS
 from dssfn.hints import unknown
 from dssfn.report.evidence.page import tables_of
+from dssfn.report.numbers import plural
 from dssfn.rows import Row, RowFile
 from dssfn.sweeps import Task, run_sweep
 
@@ -40,32 +41,36 @@ OnTask = Callable[[int, Task], None]
 
 
 def reproduce(
-    what: Annotated[
-        str, typer.Argument(help=f"{', '.join(EXPERIMENTS)}, or all of them.")
-    ],
+    what: Annotated[str, typer.Argument(help=f"{', '.join(EXPERIMENTS)}, or all.")],
     out: Annotated[
-        Path, typer.Option(help="Folder for rows, tables and figures.")
+        Path, typer.Option(help="Folder for the rows, tables and figures.")
     ] = Path("reproduction"),
     data: Annotated[
         list[str] | None, typer.Option(help="Only this data set; may be repeated.")
     ] = None,
     data_dir: Annotated[
-        Path | None, typer.Option(help="Folder of NAME.npz files (or DSSFN_DATA_DIR).")
+        Path | None,
+        typer.Option(
+            help="Folder with NAME.npz files; by default that in DSSFN_DATA_DIR."
+        ),
     ] = None,
     seeds: Annotated[
-        int, typer.Option(help="How many seeds, for table2 and satimage.")
+        int, typer.Option(help="Number of random seeds, for table2 and satimage.")
     ] = 5,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Small networks and few samples: minutes.")
+        bool,
+        typer.Option(
+            "--quick", help="Small networks and few samples, to finish within minutes."
+        ),
     ] = False,
     json: Annotated[
-        bool, typer.Option("--json", help="Print the rows as JSON, nothing else.")
+        bool, typer.Option("--json", help="Print the rows as JSON and nothing else.")
     ] = False,
 ) -> None:
-    """Repeat an experiment of the paper, with our solvers beside the paper's.
+    """Repeat an experiment of the paper, with dssfn's solvers beside the paper's own.
 
-    Rows that are in the folder already are not made again, so a sweep that was
-    stopped goes on where it was.
+    Rows that are already in the folder are not computed again, so if you stop the
+    command and run it again, it continues where it left off.
     """
     if what not in EXPERIMENTS and what != ALL:
         raise PlanError(unknown("WHAT", what, [*EXPERIMENTS, ALL]))
@@ -122,7 +127,7 @@ def _at_hand(tasks: list[Task], known: set[str], data_dir: Path | None) -> list[
         why = next(iter(lacking.values()))
         raise DataError(f"{_left_out(tasks, left)} {why}") from why
     for name, error in lacking.items():
-        notes.print(f"Not at hand: {name}. {error}", soft_wrap=True)
+        notes.print(f"Not available: {name}. {error}", soft_wrap=True)
     if lacking:
         notes.print(_left_out(tasks, left), soft_wrap=True)
     return left
@@ -143,9 +148,9 @@ def _left_out(tasks: Sequence[Task], left: Sequence[Task]) -> str:
     ]
     files = dict.fromkeys(f"{name}.npz" for sets in lacking.values() for name in sets)
     return (
-        f"Left out, for want of data: {'; '.join(parts)}. Put {', '.join(files)} into "
-        "a folder, name it by `--data-dir`, and run the same command again: rows that "
-        "are there are kept."
+        f"Left out, because data are missing: {'; '.join(parts)}. Put "
+        f"{', '.join(files)} into a folder, give it as `--data-dir`, and run the same "
+        "command again; finished rows are kept."
     )
 
 
@@ -170,12 +175,12 @@ def _progress(tasks: Sequence[Task], known: set[str]) -> Iterator[OnTask]:
     """Show where a sweep is, and how long it will still take."""
     if not notes.is_terminal:
         yield lambda number, task: notes.print(
-            f"{number + 1}/{len(tasks)}  {_name(task)}", soft_wrap=True
+            f"{number + 1} of {len(tasks)}  {describe(task)}", soft_wrap=True
         )
         return
     bar = Progress(
         MofNCompleteColumn(),
-        BarColumn(bar_width=24),
+        BarColumn(bar_width=12),
         TimeElapsedColumn(),
         TextColumn("so far,"),
         TimeRemainingColumn(),
@@ -188,12 +193,24 @@ def _progress(tasks: Sequence[Task], known: set[str]) -> Iterator[OnTask]:
     line = bar.add_task("", total=len(tasks), completed=done)  # not to count as speed
     with bar:
         yield lambda number, task: bar.update(
-            line, completed=number, description=_name(task)
+            line, completed=number, description=describe(task)
         )
 
 
-def _name(task: Task) -> str:
-    values = " ".join(
-        str(value) for value in task.key.values() if not isinstance(value, bool)
-    )
-    return f"{task.experiment}: {values}"
+def describe(task: Task) -> str:
+    """Return what a task is about, in words.
+
+    >>> key = {"data": "vowel", "settings": "paper", "n_nodes": 1, "quick": True}
+    >>> describe(Task("table2", key, dict))
+    'table2: vowel, settings paper, 1 node'
+    """
+    said = [_in_words(*one) for one in task.key.items() if one[0] != "quick"]
+    return f"{task.experiment}: {', '.join(said)}"
+
+
+def _in_words(name: str, value: object) -> str:
+    if name == "data":
+        return str(value)
+    if name in ("nodes", "n_nodes") and isinstance(value, int):
+        return plural(value, "node")
+    return f"{name.replace('_', ' ')} {value}"

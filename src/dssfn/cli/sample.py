@@ -40,8 +40,8 @@ def data_settings(
         found["classes"] = sample.classes
         if len(sample.classes) < 2:
             raise PlanError(
-                f"`{like}` must hold at least two classes, got {sample.classes[0]!r} "
-                "only. Name all of them with `--classes`."
+                f"`{like}` must hold at least two classes, got only "
+                f"{sample.classes[0]!r}. List all of them with `--classes`."
             )
     if features is not None:
         found |= _features(features, target, sample)
@@ -64,21 +64,23 @@ def schema_settings(
     """Return what a schema says, which is given, or united from several files."""
     for name, given in (("--classes", classes), ("--features", features)):
         if given is not None:
-            raise PlanError(f"`{name}` must be left out: a schema says what they are.")
+            raise PlanError(f"`{name}` must be left out: the schema defines it.")
     if schema is not None and like:
-        raise PlanError("`--like` must be left out with `--schema`, which says it all.")
+        raise PlanError(
+            "`--like` must be left out with `--schema`, which describes all columns."
+        )
     if schema is not None:
         made = load_schema(schema)
     else:
         made, _ = united_schema(like, target, read=read)
     if made.target is None:
         raise PlanError(
-            "The schema must have a target: a table [target] with its `column` and "
-            "`classes`. Give `dssfn schema` a `--target`."
+            "The schema must have a table [target] with `column` and `classes`. Run "
+            "`dssfn schema` with `--target`."
         )
     if target not in (None, made.target.column):
         raise PlanError(
-            f"`--target` must be that of the schema, {made.target.column!r}, or left "
+            f"`--target` must be the schema's target, {made.target.column!r}, or left "
             f"out; got {target!r}."
         )
     return made.settings()
@@ -97,9 +99,9 @@ def _check_numbers(
     csv.writer(line, lineterminator="").writerow(numbers)
     leave_out = f", or leave them out: `--features {shlex.quote(line.getvalue())}`"
     raise PlanError(
-        f"Features must be numbers, but in `{like.name}` there is something else in "
-        f"{listing(text)}. Let `dssfn schema` say what the columns mean and give its "
-        f"file as `--schema`{leave_out if numbers else ''}."
+        f"Features must be numbers, but `{like.name}` has other values in "
+        f"{listing(text)}. Describe the columns with `dssfn schema` and give its file "
+        f"as `--schema`{leave_out if numbers else ''}."
     )
 
 
@@ -108,7 +110,7 @@ def _classes(text: str, sample: Description | None) -> tuple[Label, ...]:
     others = [] if sample is None else [c for c in sample.classes if c not in given]
     if others:
         raise PlanError(
-            f"`--classes` must name all labels of the file, but lacks {others[0]!r}; "
+            f"`--classes` must list all labels in the file, but lacks {others[0]!r}; "
             f"got {list(given)}."
         )
     return given
@@ -121,12 +123,12 @@ def _features(
     names = None if text.strip().isdecimal() else tuple(words("--features", text))
     n_features = int(text) if names is None else len(names)
     if target in (names or ()):
-        raise PlanError(f"`--features` must not name the target {target!r}.")
+        raise PlanError(f"`--features` must not include the target {target!r}.")
     if sample is not None and names is not None and sample.feature_names is not None:
         feature_columns("--like", sample.feature_names, None, names)
     elif sample is not None and n_features != sample.n_features:
         raise PlanError(
-            f"`--features` must be as many as the file has, {sample.n_features}, "
-            f"got {n_features}."
+            f"`--features` must be as many as in the file, {sample.n_features}, got "
+            f"{n_features}."
         )
     return {"feature_names": names, "n_features": n_features}

@@ -33,18 +33,19 @@ def schema(
         list[Path],
         typer.Argument(
             metavar="FILE",
-            help="Tables to look at, or schemas (.toml) to unite.",
+            help="Tables to describe, or schemas (.toml) to merge.",
         ),
     ],
-    target: Annotated[
-        str | None, typer.Option(help="The column that is to be predicted.")
-    ] = None,
+    target: Annotated[str | None, typer.Option(help="The column to predict.")] = None,
     number: Annotated[
         bool, typer.Option("--number", help="The target is a number, not a class.")
     ] = False,
     group: Annotated[
         list[str] | None,
-        option("A class and its values, as in sick=1,2,3; repeat it."),
+        option(
+            "A class and the values that it comprises, such as sick=1,2,3; may be "
+            "repeated."
+        ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Write the schema to this file.")
@@ -52,12 +53,13 @@ def schema(
     read: ReadOptions = ALL,
     json: Json = False,
 ) -> None:
-    """Propose a schema from tables, or unite several schemas.
+    """Describe the columns of a table as a schema, or merge several schemas.
 
-    It holds kinds and levels of columns, how much of them is missing, and why some
-    should be ignored: no value of a row but the classes, and levels that five rows or
-    more have. Read it, change it, and send it instead of your data. `dssfn schema merge
-    a.toml b.toml` unites what several nodes have sent, and names what contradicts.
+    A schema holds the kind and the levels of each column, how much is missing, and
+    which columns should be ignored and why. It reveals no values of your rows except
+    the classes, and levels that at least five rows have. Read it, edit it, and send it
+    instead of your data. `dssfn schema merge a.toml b.toml` merges the schemas that
+    several nodes have sent, and reports contradictions.
     """
     if files[0] == Path("merge") and len(files) > 1 and not files[0].exists():
         files = files[1:]
@@ -65,7 +67,7 @@ def schema(
         raise InputError(f"`--out` must end in .toml, got `{out}`.")
     groups = _groups(group or [])
     if target is None and (groups or number):
-        raise InputError("`--target` must name the column that is to be predicted.")
+        raise InputError("`--target` must name the column to predict.")
     united, remarks = united_schema(files, target, groups, is_number=number, read=read)
     if json:
         print_json(msgspec.to_builtins(united))
@@ -127,8 +129,8 @@ def _groups(given: list[str]) -> dict[str, tuple[Label, ...]]:
         label, equals, values = text.partition("=")
         if not equals or not label.strip() or label.strip() in groups:
             raise InputError(
-                "`--group` must name a class and its values once, as in sick=1,2,3; "
-                f"got {text!r}."
+                "`--group` must be a class and its values, each once, such as "
+                f"sick=1,2,3; got {text!r}."
             )
         groups[label.strip()] = tuple(map(_label, words("--group", values)))
     return groups

@@ -84,10 +84,11 @@ def simulate(
     tol: Tol = None,
     rounds: Rounds = None,
     latency: Annotated[
-        float, option("Seconds per exchange, for auto.", NETWORK)
+        float, option("Seconds per exchange; helps `auto` to choose a scheme.", NETWORK)
     ] = 0.02,
     bandwidth: Annotated[
-        float, option("Bits per second of a link, for auto.", NETWORK)
+        float,
+        option("Bits per second of a link; helps `auto` to choose a scheme.", NETWORK),
     ] = 1e9,
     network: BadNetwork = PERFECT_NETWORK,
     preset: Preset = "default",
@@ -111,7 +112,8 @@ def simulate(
     input_low: InputLow = None,
     input_high: InputHigh = None,
     precision: Annotated[
-        str, option(f"Of the features: {', '.join(PRECISIONS)}.", TRAINING)
+        str,
+        option(f"Precision of the hidden units: {', '.join(PRECISIONS)}.", TRAINING),
     ] = "float64",
     solver: Solver = "auto",
     iterations: Iterations = 100,
@@ -120,7 +122,7 @@ def simulate(
     warm_start: Annotated[
         bool,
         option(
-            "Start ADMM of a layer at the output of the one before.",
+            "Start ADMM of each layer from the previous layer's solution.",
             TRAINING,
             "--warm-start",
         ),
@@ -130,17 +132,19 @@ def simulate(
         bool, option("Let ADMM balance its residuals.", TRAINING, "--balance-mu")
     ] = False,
     residual_tol: Annotated[
-        float | None, option("End ADMM at residuals below this.", TRAINING)
+        float | None, option("Stop ADMM once its residuals are below this.", TRAINING)
     ] = None,
     seed: Seed = 0,
     memory: Annotated[
         str | None,
-        option("Budget for all nodes, such as 2GB; the rest goes to disk.", TRAINING),
+        option(
+            "Memory limit for all nodes, such as 2GB; the rest goes to disk.", TRAINING
+        ),
     ] = None,
     secure: Annotated[
         bool,
         option(
-            "Mask the messages of every node, as real networks do.",
+            "Mask the nodes' messages, as real networks do.",
             NETWORK,
             "--secure",
         ),
@@ -148,7 +152,9 @@ def simulate(
     check_equivalence: Annotated[
         bool,
         option(
-            "Train a centralised model too and compare.", OUTPUT, "--check-equivalence"
+            "Also train one centralised model, and compare.",
+            OUTPUT,
+            "--check-equivalence",
         ),
     ] = False,
     out: Out = None,
@@ -157,9 +163,9 @@ def simulate(
 ) -> None:
     """Train on a simulated network of nodes and report accuracy and traffic.
 
-    With --preset paper the paper's mu for the data set is taken where it has one.
-    Any option about links and nodes that are not perfect simulates time as well: dssfn
-    simulate --data digits --loss 0.3 --delay lognormal:20ms --timeline time.png.
+    With --preset paper, mu is the paper's value for the data set, if it has one. Any of
+    the options for imperfect links and nodes also simulates time: dssfn simulate --data
+    digits --loss 0.3 --delay lognormal:20ms --timeline time.png.
     """
     given = SimulatedData(
         data, shard or [], schema, target, test, test_size, data_dir, read, partition

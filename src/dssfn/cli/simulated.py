@@ -28,32 +28,39 @@ from dssfn.schema import Schema
 from dssfn.topology import Topology
 
 Data = Annotated[
-    str | None, option(f"A file, or a name: {', '.join(KNOWN_NAMES)}, ...", DATA)
+    str | None,
+    option(f"A file, or the name of a data set: {', '.join(KNOWN_NAMES)}, ...", DATA),
 ]
 Shards = Annotated[
     list[Path] | None,
-    option("A node's own file, read in chunks; once per node.", DATA, "--shard"),
+    option(
+        "One node's own file, read in chunks; repeat for each node.", DATA, "--shard"
+    ),
 ]
 SchemaFile = Annotated[
     Path | None,
-    option("What columns of files mean, as `dssfn schema` writes it.", DATA),
+    option("What the columns mean: a file written by `dssfn schema`.", DATA),
 ]
 Partition = Annotated[
-    str, option(f"How samples are divided: {', '.join(PARTITIONS)}.", DATA)
+    str,
+    option(f"How samples are divided among the nodes: {', '.join(PARTITIONS)}.", DATA),
 ]
 Consensus = Annotated[
-    str, option(f"How averages are found: auto, {', '.join(AVERAGING)}.", NETWORK)
+    str, option(f"How nodes compute averages: auto, {', '.join(AVERAGING)}.", NETWORK)
 ]
-Tol = Annotated[float | None, option("Accuracy of every average.", NETWORK)]
+Tol = Annotated[float | None, option("Accuracy of each average.", NETWORK)]
 Rounds = Annotated[
     int | None, option("Gossip rounds per average, instead of --tol.", NETWORK)
 ]
-Iterations = Annotated[int, option("K, ADMM iterations per layer.", TRAINING)]
-MuInput = Annotated[float | None, option("ADMM parameter of layer 0.", TRAINING)]
-MuHidden = Annotated[float | None, option("ADMM parameter of the others.", TRAINING)]
+Iterations = Annotated[int, option("ADMM iterations per layer, K.", TRAINING)]
+MuInput = Annotated[float | None, option("ADMM parameter mu of layer 0.", TRAINING)]
+MuHidden = Annotated[
+    float | None, option("ADMM parameter mu of the other layers.", TRAINING)
+]
 Relaxation = Annotated[float, option("Over-relaxation of ADMM; 1 for none.", TRAINING)]
 Seed = Annotated[
-    int, option("Random seed, also of the partition and the split.", TRAINING)
+    int,
+    option("Random seed; it also decides the partition and the test split.", TRAINING),
 ]
 
 
@@ -91,7 +98,7 @@ class SimulatedData:
             raise PlanError("Give either `--data`, or `--shard` once for every node.")
         if self.shards and nodes not in (None, len(self.shards)):
             raise PlanError(
-                f"`--nodes` must be left out, or {len(self.shards)}: one per --shard."
+                f"`--nodes` must be {len(self.shards)}, one per `--shard`, or left out."
             )
         named = (one for one in (self.data, self.test) if one is not None)
         check_formats(self.read, [*self.shards, *named])

@@ -25,16 +25,18 @@ def statistics(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Where files go; by default `out` of the node."
+            metavar="DIR",
+            help="Folder for the results; by default the node's `out` folder.",
         ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Count rows, levels and gaps of all nodes together, and find means, exactly.
+    """Describe the data of all nodes together: exact counts, means, missing values.
 
-    All nodes run it at about the same time, as they run `dssfn node run`. No row leaves
-    its node, and no count of fewer rows than the plan's `min_cell` is shown. The page
-    has this node's own figures beside those of all, and says what is different here.
+    All nodes run this command at about the same time, like `dssfn node run`. No row
+    leaves its node, and counts of fewer rows than the plan's `min_cell` are hidden. The
+    page shows this node's own numbers beside those of all nodes, and points out what is
+    different here.
     """
     # What needs gRPC is imported when it is used: the other commands do without.
     from dssfn.node.launch_statistics import launch_statistics

@@ -16,7 +16,7 @@ from dssfn.errors import PlanError
 from dssfn.topology import LARGEST_SPECTRUM, Topology
 
 LARGEST_DRAWN = 48  # nodes that fit a terminal
-LEFT_OUT = f"left out above {LARGEST_SPECTRUM:,} nodes, with its schemes"
+LEFT_OUT = f"left out above {LARGEST_SPECTRUM:,} nodes, with the schemes that need it"
 
 
 def topology(
@@ -24,12 +24,12 @@ def topology(
     topology: GraphName = "circular",
     degree: Degree = None,
     tol: Annotated[
-        float, option("Accuracy of an average to count rounds for.", NETWORK)
+        float, option("Accuracy of an average for which rounds are counted.", NETWORK)
     ] = 1e-10,
-    seed: Annotated[int, option("Key of the random graphs.", NETWORK)] = 0,
+    seed: Annotated[int, option("Random seed of the random graphs.", NETWORK)] = 0,
     json: JsonOutput = False,
 ) -> None:
-    """Show a graph: its links, its spectrum, and the rounds that averaging takes."""
+    """Show a graph: its links, its spectrum and how many rounds averaging takes."""
     graph = read_topology(topology, nodes, degree, seed)
     if not 0 < tol < 1:
         raise PlanError(f"`tol` must lie between 0 and 1, got {tol:g}.")
@@ -72,9 +72,9 @@ def _figures(graph: Topology, tol: float) -> dict[str, Any]:
 
 
 def _schemes(figures: dict[str, Any], tol: float) -> Table:
-    table = Table(title=f"One average to {tol:g}", title_justify="left")
+    table = Table(title=f"Cost of one average, to {tol:g}", title_justify="left")
     table.add_column("consensus")
-    for name in ("rounds", "messages", "messages a node"):
+    for name in ("rounds", "messages", "messages per node"):
         table.add_column(name, justify="right")
     for name, cost in figures["consensus"].items():
         a_node = cost["messages"] / figures["n_nodes"]

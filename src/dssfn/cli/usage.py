@@ -121,7 +121,7 @@ def _in_one_line() -> Iterator[None]:
         said = exc.format_message().rstrip(".")  # type: ignore[attr-defined]
         stop = "" if said.endswith("?") else "."
         raise end_with(
-            f"Error: {said}{stop} `{command} --help` shows what there is.", WRONG_INPUT
+            f"Error: {said}{stop} See `{command} --help`.", WRONG_INPUT
         ) from exc
 
 

@@ -32,8 +32,8 @@ from dssfn.schema.columns import Schema
 class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The settings of one training, equal on every node.
 
-    What is left out has the same default here, in a plan file, in the estimators and on
-    the command line.
+    Settings that are left out have the same defaults here, in a plan file, in the
+    estimators and on the command line.
 
     Parameters
     ----------
@@ -46,100 +46,113 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     targets : tuple of str
         Names of the Q outputs of a regression, which has no classes.
     schema : Schema, optional
-        What the columns of tables mean, which become the features. Left out, every
-        column is a number and none may be missing.
+        What the columns of the tables mean and how they become features. If it is left
+        out, every column is a number and no value may be missing.
     n_layers : int or "auto"
         L, the number of hidden layers; L + 1 layer problems are solved.
     width : int or "auto"
         Rows of the random matrix R of each layer. A layer has n = 2Q + width units.
     members : int or "auto"
-        K, the networks whose scores are averaged. Each is validated on samples that it
-        was not trained on, by which all that is "auto" is found. If `n_layers` and
-        `width` are numbers, "auto" is one network of this size, as in the paper.
+        K, the number of networks whose scores are averaged. Each is validated on
+        samples that it was not trained on; this decides every setting that is "auto".
+        If `n_layers` and `width` are numbers, "auto" is one network of this size, as in
+        the paper.
     ridge : float or "auto"
-        Pull of every layer towards the one before, in units of the mean eigenvalue of
-        its Gram matrix; of several members only.
+        Regularisation strength: the pull of each layer towards the previous one, in
+        units of the mean eigenvalue of its Gram matrix; only with several members.
     scale : {"auto", "columns", "common"}
-        Whether every input is divided by its own deviation, or all by a common one,
-        as suits pixels. "auto" takes what validates better; for one member, columns.
+        Whether each input is divided by its own standard deviation ("columns"), or all
+        by a common one ("common"), as suits pixels. "auto" chooses by validation; for
+        one member, it is "columns".
     folds : {"rows", "nodes"}
-        What a member leaves out: samples by a hash of their content, or whole nodes.
+        What each member leaves out for validation: samples, by a hash of their content,
+        or whole nodes.
     size : {"auto", "ssfn"}
-        "ssfn" grows one network by its training error, as SSFN does, up to `n_layers`
-        and `width`, if they are given.
+        How the size of the network is chosen: "auto" by validation; "ssfn" grows one
+        network by its training error, as in the SSFN papers, up to `n_layers` and
+        `width`, if they are given.
     class_weight : "balanced", tuple of float, optional
-        Weight of the samples of each class; "balanced" makes all classes count alike.
+        Weight of the samples of each class; with "balanced", rare classes count as much
+        as common ones.
     publish_scores : bool
-        Whether all nodes learn how well the model does on each node's samples.
+        Whether all nodes see how well the model does on each node's samples.
     alpha : float
-        The output matrix keeps ``||O||_F <= alpha * sqrt(2Q)``. At 1 the radius is
-        just the norm of the lossless-flow solution [I, -I, 0]; below it nothing keeps
-        the cost from rising with depth. 2 meets the paper's published errors.
+        Bound on the output matrices: ``||O||_F <= alpha * sqrt(2Q)``. At 1 the bound is
+        exactly the norm of the lossless-flow solution [I, -I, 0], which reproduces the
+        previous layer; below 1 nothing keeps the cost from rising with depth. 2 meets
+        the paper's published errors.
     gain : float
         Norm of the random part of every sample's features, before the ReLU.
     standardize : bool
-        Shift and scale the inputs by the network's mean and standard deviation.
+        Whether to shift and scale the inputs by their mean and standard deviation over
+        all nodes.
     bias : float
-        Value of a constant feature beside the inputs; 0 for none.
+        Value of a constant input that is added; 0 for none.
     units : {"auto", "integer", "dense"}
-        Arithmetic of the features. Sums of small integers are exact, so that the model
-        does not depend, to the last bit, on who holds which sample; they come from
-        structured random matrices. Dense ones are real numbers. "auto" takes integers,
-        unless inputs are not standardised, or another solver than gram, another
-        consensus than tree or another precision is asked for.
+        Arithmetic of the hidden units. Sums of small integers are exact, so with
+        "integer" the model does not depend, to the last bit, on who holds which sample;
+        the units come from structured random matrices. With "dense" units are real
+        numbers. "auto" takes integers, unless inputs are not standardised, or another
+        solver than gram, another consensus than tree or another precision is asked for.
     image_shape : tuple of int, optional
-        Height and width of pictures, and the number of their channels, if the features
-        are pixels, row by row. The random units of layer 1 then see small rectangles;
-        needs integer units.
+        Height and width of the images, and the number of channels, if the features are
+        pixels, row by row. The random units of layer 1 then see small rectangles of the
+        image; this needs integer units.
     precision : {"float64", "float32"}
-        Precision of dense features. In single precision they take half the memory and
-        time; sums over chunks of samples, and all that is agreed on, stay in double
-        precision.
+        Precision of dense units. In single precision they take half the memory and
+        time; sums over chunks of samples, and everything that nodes agree on, stay in
+        double precision.
     solver : {"auto", "gram", "krylov", "admm", "relaxed"}
         How a layer is solved over the network; "auto" takes the faster of the first
         two for the graph, the sizes, latency and bandwidth.
     accuracy : float
-        krylov stops when a layer's output matrix is proved to be this near to the
+        krylov stops when a layer's output matrix is proven to be this close to the
         optimal one, relative to its norm.
     patience_input, patience_hidden : int, optional
-        Averagings that krylov may take in layer 0 and in the others before it agrees
-        on the Gram matrix instead, as "auto" sets them; 0 does so at once.
+        How many averagings krylov may use in layer 0 and in the other layers before
+        nodes agree on the Gram matrix instead; 0 does so at once. Set by the solver
+        "auto".
     n_iter : int
-        K, the ADMM iterations of a layer; the most of them with `residual_tol`.
+        K, the ADMM iterations per layer; with `residual_tol`, the largest number of
+        them.
     mu_input, mu_hidden : float, optional
-        The ADMM parameter of layer 0 and of the others. Left out, each layer agrees
-        on one that suits the scale of its features.
+        The ADMM parameter of layer 0 and of the other layers. If left out, nodes agree
+        on one for each layer that suits the scale of its features.
     warm_start : bool
-        Start ADMM at the lossless-flow point [I, -I, 0] instead of at zero.
+        Start ADMM at the lossless-flow point [I, -I, 0], which reproduces the previous
+        layer, instead of at zero.
     relaxation : float
         Over-relaxation of ADMM, between 0 and 2; 1 for none, 1.6 is usual.
     balance_mu : bool
-        Let ADMM change mu so that primal and dual residual fall together.
+        Let ADMM adapt mu so that the primal and the dual residual fall together.
     residual_tol : float, optional
-        End ADMM when both residuals are below this, relative to what they are made of.
+        Stop ADMM when both residuals, relative to the size of their terms, are below
+        this.
     consensus : {"auto", "gossip", "chebyshev", "exact", "tree"}
-        How an average is found over the graph; "auto" takes the fastest.
+        How nodes compute averages over the graph; "auto" takes the fastest scheme.
     tol : float
-        Wanted accuracy of every average, relative to the nodes' first disagreement.
+        Accuracy of each average, relative to the nodes' initial disagreement.
     n_rounds : int, optional
-        B, gossip rounds per average; when given it takes the place of `tol`.
+        B, gossip rounds per average, instead of `tol`.
     latency, bandwidth : float
         Seconds per exchange and bits per second of a node's link; hints for "auto".
     seed : int
         Key of the random matrices: R of layer l depends on (seed, l) only.
     epsilon : float, optional
-        The budget of differential privacy. With it sums are noisy, and the network has
-        one hidden layer, of 600 random units unless `width` says otherwise.
+        The privacy budget of differential privacy. With it noise is added to the sums,
+        and the network has one hidden layer, of 600 random units unless `width` is
+        given.
     delta : float
-        The probability with which more may be told than epsilon says; it should be
-        well below one over the number of samples.
+        The probability that more than epsilon is revealed; it should be well below one
+        over the number of samples.
     colluders : int
-        How many members may put together what they know, and privacy still holds
-        against them; one, at least, which knows the noise that it added itself.
+        How many nodes may collude while the guarantee still holds; at least one, as
+        every node knows the noise that it added itself.
     input_low, input_high : float or tuple of float, optional
-        The range of the inputs, of all or of each of the P, which `epsilon` needs. It
-        is known beforehand and not taken from data; what is outside counts as its end
-        where inputs are scaled. With a schema it is that of the columns.
+        The range of the inputs, which `epsilon` needs: one number for all or one for
+        each of the P inputs. It must be known beforehand and not be taken from the
+        data; values outside are clipped where inputs are scaled. With a schema, the
+        range is that of the columns.
 
     Examples
     --------

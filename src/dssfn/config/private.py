@@ -13,15 +13,15 @@ from dssfn.hints import listing
 if TYPE_CHECKING:
     from dssfn.config.plan import Plan
 
-_WHY = "`epsilon` is for one hidden layer that all of the budget is spent on"
+_WHY = "with `epsilon` the whole budget is spent on one hidden layer"
 
 
 def check_private(plan: Plan) -> None:
     """Refuse settings that a private training does not have."""
     if plan.is_regression:
         raise PlanError(
-            "`epsilon` is for classes; a regression's targets have no bound. Leave "
-            "`epsilon` out, or predict classes of numbers."
+            "`epsilon` works only for classes, as a regression's targets have no "
+            "bound. Leave `epsilon` out, or predict ranges of the number as classes."
         )
     only: dict[str, tuple[Any, ...]] = {
         "n_layers": (1,),
@@ -54,7 +54,8 @@ def check_private(plan: Plan) -> None:
 def _check_ranges(plan: Plan) -> None:
     wanted = (
         "`input_low` and `input_high` must be the range of the inputs with `epsilon`, "
-        "a number for all or one for each, known beforehand and not taken from data"
+        "one number for all inputs or one for each, known beforehand and not taken "
+        "from the data"
     )
     ends = []
     for name in ("input_low", "input_high"):
@@ -77,7 +78,7 @@ def _check_columns(plan: Plan) -> None:
     if plan.input_low is not None or plan.input_high is not None:
         raise PlanError(
             "`input_low` and `input_high` are for data without a schema; write `low` "
-            "and `high` of every number into the schema."
+            "and `high` of every number column into the schema."
         )
     unknown = [
         column.name
@@ -86,6 +87,7 @@ def _check_columns(plan: Plan) -> None:
     ]
     if unknown:
         raise PlanError(
-            "`epsilon` needs the range of every number, known beforehand and not taken "
-            f"from data: write `low` and `high` into the schema for {listing(unknown)}."
+            "`epsilon` needs the range of every number column, known beforehand and "
+            "not taken from the data: write `low` and `high` into the schema for "
+            f"{listing(unknown)}."
         )

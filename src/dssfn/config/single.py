@@ -80,8 +80,8 @@ def check_each(plan: Plan) -> None:
         raise PlanError(f"`relaxation` must be below 2, got {plan.relaxation:g}.")
     if plan.epsilon is not None and not 0.1 <= plan.epsilon <= 1000:
         raise PlanError(
-            f"`epsilon` must be from 0.1 to 1000, got {plan.epsilon:g}: with less "
-            "nothing is learned, and more promises nothing."
+            f"`epsilon` must be from 0.1 to 1000, got {plan.epsilon:g}: with less, "
+            "nothing can be learned; with more, nothing is protected."
         )
     if not 1e-15 <= plan.delta < 1:
         raise PlanError(

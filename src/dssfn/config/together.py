@@ -49,27 +49,27 @@ def _check_found_size(plan: Plan) -> None:
             f"{plan.members}."
         )
     if plan.size == "ssfn":
-        _check_validated(plan, "`size`: ssfn leaves no samples out to validate on")
+        _check_validated(plan, "`size`: ssfn leaves no samples out for validation")
     if plan.scale != AUTO and not plan.standardize:
         raise PlanError(
-            f"`scale` = {plan.scale!r} says how inputs are standardised; leave it "
-            "out with `standardize` = false."
+            f"`scale` = {plan.scale!r} needs standardised inputs; leave it out with "
+            "`standardize` = false."
         )
     if plan.solver not in (AUTO, "gram"):
         raise PlanError(
-            f"`solver`: {plan.solver} solves layers of a fixed size; a network "
-            f"that finds its own takes gram. Leave `solver` out, or {way}."
+            f"`solver`: {plan.solver} solves layers of a fixed size; a network that "
+            f"chooses its own size needs gram. Leave `solver` out, or {way}."
         )
     if plan.consensus not in (AUTO, "tree") or plan.n_rounds is not None:
         came = "n_rounds" if plan.n_rounds is not None else plan.consensus
         raise PlanError(
-            f"`consensus`: a network that finds its own size needs averages that "
-            f"are equal to the last bit on all nodes, which tree gives, not "
-            f"{came}. Leave it out, or {way}."
+            "`consensus`: a network that chooses its own size needs averages that are "
+            f"equal to the last bit on all nodes, as with tree, but not with {came}. "
+            f"Leave it out, or {way}."
         )
     if plan.precision != "float64":
         raise PlanError(
-            f"`precision`: a network that finds its own size needs float64, got "
+            "`precision`: a network that chooses its own size needs float64, got "
             f"{plan.precision}. Leave it out, or {way}."
         )
 
@@ -79,8 +79,8 @@ def _check_fixed_size(plan: Plan) -> None:
     if plan.open_sizes:
         raise PlanError(
             f"`{plan.open_sizes[0]}` must be a number with `members = 1`, which "
-            'leaves no samples out to find it by, got "auto". Give more members, a '
-            'number, or `size = "ssfn"`.'
+            'leaves no samples out to choose it by validation, got "auto". Give more '
+            'members, a number, or `size = "ssfn"`.'
         )
     if plan.ridge != AUTO:
         raise PlanError(
@@ -110,8 +110,8 @@ def _check_image(plan: Plan) -> None:
     if shape is None:
         return
     wanted = (
-        "`image_shape` must be the height and the width of a picture, and the "
-        "number of its channels if there are several"
+        "`image_shape` must be the height and width of the images, and the number of "
+        "channels if there are several"
     )
     if len(shape) not in (2, 3) or not all(
         isinstance(side, int) and not isinstance(side, bool) and side > 0
@@ -130,8 +130,8 @@ def _check_image(plan: Plan) -> None:
         )
     if not plan.finds_size:
         raise PlanError(
-            "`image_shape` needs `members` of at least 2: one network of fixed "
-            "size is that of the paper."
+            "`image_shape` needs `members` of at least 2: a single network of fixed "
+            "size is the paper's, which ignores it."
         )
     if plan.scale == "columns":
         raise PlanError(
@@ -177,7 +177,7 @@ def _check_names(plan: Plan) -> None:
             f"`classes` must be at most {MOST_CLASSES}, got {len(plan.classes)}."
         )
     if len(set(plan.classes)) < len(plan.classes):
-        raise PlanError(f"`classes` must all differ, got {list(plan.classes)}.")
+        raise PlanError(f"`classes` must be different, got {list(plan.classes)}.")
     _check_feature_names(plan)
 
 
@@ -187,7 +187,7 @@ def _check_feature_names(plan: Plan) -> None:
         longest = max((len(one) for one in some if isinstance(one, str)), default=0)
         if longest > LONGEST_NAME:
             raise PlanError(
-                f"`{field}` must have at most {LONGEST_NAME} letters each, got one "
+                f"`{field}` must have at most {LONGEST_NAME} characters each, got one "
                 f"with {longest}."
             )
     if names is not None and len(names) != plan.n_features:
@@ -203,7 +203,7 @@ def _check_schema(plan: Plan) -> None:
     for name, wanted in plan.schema.settings().items():
         if getattr(plan, name) != wanted:
             raise PlanError(
-                f"`{name}` must be what the schema says, {_shown(wanted)}, got "
+                f"`{name}` must be as in the schema, {_shown(wanted)}, got "
                 f"{_shown(getattr(plan, name))}. Leave it out."
             )
 

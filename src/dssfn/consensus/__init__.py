@@ -99,8 +99,8 @@ def make_averaging(
     """
     if n_rounds is not None and scheme not in ("auto", "gossip"):
         raise PlanError(
-            f"`n_rounds` must be left out for consensus {scheme!r}, which has a "
-            f"number of rounds of its own; got {n_rounds}."
+            f"`n_rounds` must be left out for consensus {scheme!r}, whose number of "
+            f"rounds is fixed; got {n_rounds}."
         )
     if n_rounds is not None:
         averaging: Averaging = Gossip(topology, n_rounds if topology.n_nodes > 1 else 0)

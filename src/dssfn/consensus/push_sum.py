@@ -95,7 +95,7 @@ class PushSum:
         self.n_nodes, self.arcs = n_nodes, frozenset(arcs)
         if not leads_everywhere(n_nodes, self.arcs):
             raise TopologyError(
-                "`arcs` must lead from every node to every other, and do not. Add a "
+                "`arcs` must lead from every node to every other, but do not. Add a "
                 "link in the other direction."
             )
         self.is_one_way = any((j, i) not in self.arcs for i, j in self.arcs)

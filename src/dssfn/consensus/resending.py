@@ -279,7 +279,7 @@ def _named(name: str, topology: Topology, tol: float) -> Resending:
     if averaging is None:
         raise PlanError(
             f"`scheme`: {name} would leave an error above {tol:g} on this graph of "
-            f"{topology.n_nodes} nodes. Take chebyshev or tree."
+            f"{topology.n_nodes} nodes. Use chebyshev or tree."
         )
     return Resending(averaging)
 

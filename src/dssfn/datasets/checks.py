@@ -110,8 +110,9 @@ def class_labels(values: NDArray[Any], source: Source, *, name: str) -> NDArray[
         row = int(fraction[0])
         raise DataError(
             f"{source.at(row)}: classification needs class labels, but `{name}` holds "
-            f"{values[row]:g}. Name another target; or, to predict numbers, let `dssfn "
-            "schema FILE --target COLUMN --number` write a schema and train by that."
+            f"{values[row]:g}. Name another target; or, to predict numbers, write a "
+            "schema with `dssfn schema FILE --target COLUMN --number` and train with "
+            "that."
         )
     return values.astype(np.int64)
 
@@ -133,8 +134,8 @@ def check_text_length(longest: int, source: Source, *, name: str) -> None:
     """Refuse long labels: numpy gives every one as much memory as the longest."""
     if longest > LONGEST_NAME:
         raise DataError(
-            f"`{source.name}`: a label must have at most {LONGEST_NAME} letters, but "
-            f"`{name}` has one with {longest}. Name another target."
+            f"`{source.name}`: a label must have at most {LONGEST_NAME} characters, "
+            f"but `{name}` has one with {longest}. Name another target."
         )
 
 
@@ -149,8 +150,8 @@ def missing_label(source: Source, name: str, index: int) -> DataError:
 def changed(name: str) -> DataError:
     """Return the error about a file that has changed since an earlier pass over it."""
     return DataError(
-        f"`{name}` has changed since it was first read. Leave it as it is until the "
-        "work is done, then start again."
+        f"`{name}` has changed since it was first read. Start again, and leave the "
+        "file alone until the work is done."
     )
 
 

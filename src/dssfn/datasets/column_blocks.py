@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from dssfn._typing import Array
+from dssfn.datasets._polars import pl
 from dssfn.datasets.checks import (
     Source,
     check_text_length,
@@ -105,8 +105,8 @@ class ColumnBlock:
         series = self.rows[name]
         if series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Object):
             raise DataError(
-                f"{self.source.at(0)}, column `{name}`: samples must be named by text, "
-                f"numbers or dates, got {series.dtype}. Name another column."
+                f"{self.source.at(0)}, column `{name}`: rows must be identified by "
+                f"text, numbers or dates, got {series.dtype}. Choose another column."
             )
         return series.cast(pl.String).fill_null("").to_list()
 
@@ -125,9 +125,9 @@ class ColumnBlock:
         is_text = isinstance(value, str)
         return DataError(
             f"{where}: features must be numbers, got '{shortened(value)}'. Correct "
-            "the value, encode the column as numbers or remove it, or say what it "
-            "means in a schema, as `dssfn schema` proposes one."
-            f"{misread_number(value.strip(), self.decimal) if is_text else ''}"
+            "the value, encode the column as numbers, remove it, or describe it in a "
+            "schema (`dssfn schema` proposes "
+            f"one).{misread_number(value.strip(), self.decimal) if is_text else ''}"
         )
 
 

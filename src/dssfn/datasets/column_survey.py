@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import polars as pl
-
+from dssfn.datasets._polars import pl
 from dssfn.datasets.column_blocks import with_nulls
 from dssfn.datasets.column_samples import surveyed_rows
 from dssfn.datasets.columns import offered_columns, target_column

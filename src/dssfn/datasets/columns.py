@@ -50,8 +50,9 @@ def check_width(n_columns: int, path: Path) -> None:
     """Refuse more columns than a file can have whose rows are samples."""
     if n_columns > MOST_COLUMNS:
         raise DataError(
-            f"`{path.name}` must have at most {MOST_COLUMNS} columns, got {n_columns}."
-            " Rows are samples; is it on its side? NPZ takes more features."
+            f"`{path.name}` must have at most {MOST_COLUMNS} columns, got "
+            f"{n_columns}. Rows must be samples; is the table transposed? NPZ files "
+            "may have more features."
         )
 
 
@@ -134,9 +135,9 @@ def feature_columns(
             name = refused[0]
             by = "drop" if name in options.drop else "columns"
             raise DataError(
-                f"`{file}`: the column `{name}` must be there, but "
-                f"`{'id' if name == options.id else by}` leaves it out. Choose it, or "
-                "choose none."
+                f"`{file}`: the column `{name}` is needed, but "
+                f"`{'id' if name == options.id else by}` leaves it out. Include it, "
+                "or leave that option out."
             )
     known = set(names)
     missing = [name for name in wanted if name not in known]
@@ -151,11 +152,15 @@ def check_schema_columns(file: str, names: Sequence[str], schema: Schema) -> Non
     lacking = next((one for one in schema.used if one.name not in known), None)
     if lacking is None:
         return
-    gaps = "allows gaps" if lacking.missing else "must allow gaps by `missing = true`"
+    gaps = (
+        "allows missing values"
+        if lacking.missing
+        else "must allow missing values with `missing = true`"
+    )
     way_out = (
-        "Is `sep` what stands between its fields?"
+        "Is `sep` the right field separator?"
         if len(names) == 1
-        else "Rename yours; or, if nothing is known of it here, add it with empty "
+        else "Rename yours; or, if you have no such values, add the column with empty "
         f"fields: the schema {gaps}."
     )
     raise DataError(

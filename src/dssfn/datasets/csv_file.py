@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 
+from dssfn.datasets._polars import pl
 from dssfn.datasets.checks import Source, changed
 from dssfn.datasets.column_blocks import READ_ERRORS
 from dssfn.datasets.column_samples import ColumnFile

@@ -61,8 +61,8 @@ def header_names(text: TextFile, header: bytes, dialect: Dialect) -> list[str]:
     where = f"`{path.name}`, line {rows.line_num}"
     if re.fullmatch(rb"sep=.", header.strip()):
         raise DataError(
-            f"{where}: the first line must hold the column names, got a note for a "
-            "spreadsheet. Remove the line."
+            f"{where}: the first line must hold the column names, got a `sep=` line "
+            "for spreadsheets. Remove it."
         )
     check_header(first, where, "line", dialect.decimal)
     return checked_names(first, path)
@@ -230,6 +230,6 @@ def _endless_record(path: Path, record: bytes) -> DataError:
     start = shortened(record[:80].decode(errors="replace"))
     return DataError(
         f"`{path.name}`: a record must end within {_LONGEST_RECORD >> 20} MB, but the "
-        f"one that begins '{start}' does not. Look for a quotation mark without its "
-        "partner."
+        f"one that begins with '{start}' does not. Look for a quotation mark that is "
+        "never closed."
     )

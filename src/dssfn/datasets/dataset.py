@@ -58,13 +58,13 @@ class Dataset:
         for part, X, y in parts:
             if len(X) != len(y):
                 raise DataError(
-                    f"`{self.name}`: `X_{part}` and `y_{part}` must have as many rows, "
-                    f"got {len(X)} and {len(y)}."
+                    f"`{self.name}`: `X_{part}` and `y_{part}` must have the same "
+                    f"number of rows, got {len(X)} and {len(y)}."
                 )
         if self.X_train.shape[1] != self.X_test.shape[1]:
             raise DataError(
-                f"`{self.name}`: `X_train` and `X_test` must have as many columns, "
-                f"got {self.X_train.shape[1]} and {self.X_test.shape[1]}."
+                f"`{self.name}`: `X_train` and `X_test` must have the same number of "
+                f"columns, got {self.X_train.shape[1]} and {self.X_test.shape[1]}."
             )
         names = self.feature_names
         if names is not None and len(names) != self.X_train.shape[1]:
@@ -128,8 +128,8 @@ def split(
     n_train = len(y) - n_test
     if n_train < 1:
         raise DataError(
-            f"`{name}`: test_size={test_size:g} leaves no training sample of "
-            f"{len(y)}. Lower it, or give more samples."
+            f"`{name}`: test_size={test_size:g} leaves none of {len(y)} samples for "
+            "training. Lower it, or give more samples."
         )
     counts = np.unique(y, return_counts=True)[1]
     can_stratify = (

@@ -8,8 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
+from dssfn.datasets._polars import pl
 from dssfn.datasets.column_samples import ColumnFile
 from dssfn.datasets.read_options import ReadOptions
 from dssfn.datasets.sliced_file import SlicedFile, SlicedFormat

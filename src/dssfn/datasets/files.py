@@ -156,7 +156,8 @@ def existing_file(path: str | Path) -> Path:
     is_packed = path.suffix.lower() == PACKED and inner in SUFFIXES
     if is_packed and inner + PACKED not in SUFFIXES:
         raise DataError(
-            f"`{path.name}` must be unpacked first: only text files may be packed."
+            f"`{path.name}` must be decompressed first: only text files may be "
+            "compressed."
         )
     if path.stat().st_size == 0:
         raise DataError(f"`{path.name}` is empty.")

@@ -107,7 +107,7 @@ def _separator(start: _Start, decimal: str | None) -> str:
         ways = [f"{widths[one]} fields between {SEPARATORS[one]}" for one in found]
         raise DataError(
             f"`{start.name}`: the first line can be read in two ways, as {ways[0]} or "
-            f"as {ways[1]}. Say which with `--sep`."
+            f"as {ways[1]}. Give the separator with `--sep`."
         )
     return found[0] if found else usual
 
@@ -126,8 +126,8 @@ def _decimal(start: _Start, separator: str) -> str:
                 clear.setdefault(mark, cell)
     if len(clear) > 1:
         raise DataError(
-            f"`{start.name}`: numbers have points and commas, as in {clear['.']} and "
-            f"in {clear[',']}. Say which is the decimal mark with `--decimal`."
+            f"`{start.name}`: numbers have both points and commas, as in {clear['.']} "
+            f"and in {clear[',']}. Give the decimal mark with `--decimal`."
         )
     if clear:
         return next(iter(clear))
@@ -136,7 +136,8 @@ def _decimal(start: _Start, separator: str) -> str:
     if doubtful:
         mark = doubtful[0]
         raise DataError(
-            f"`{start.name}`, {either[mark]} can have a fraction or a mark between "
-            f"thousands. Say `--decimal {mark}` for a fraction, else remove the marks."
+            f"`{start.name}`, {either[mark]} may have a fraction or a thousands "
+            f"separator. Give `--decimal {mark}` for a fraction; otherwise remove the "
+            "separators."
         )
     return "."

@@ -147,7 +147,9 @@ def _plain(column: str, value: Any) -> str:
     try:
         return f"{float(text):g}"
     except ValueError as exc:
-        raise DataError(f"OpenML's column {column} has a value of no meaning.") from exc
+        raise DataError(
+            f"OpenML's column {column} has a value without a meaning."
+        ) from exc
 
 
 def _not_found(folder: Path | None, exc: DataError) -> str:

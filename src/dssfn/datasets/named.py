@@ -124,7 +124,7 @@ def _check_labels(name: str, table: Columns, test_name: str, test: Columns) -> N
     if not np.isin(np.unique(test.y), table.y).any():
         raise DataError(
             f"No label of `{test_name}` occurs in `{name}`: {test.y[0].item()!r} "
-            f"against {table.y[0].item()!r}. Write labels alike in both."
+            f"against {table.y[0].item()!r}. Use the same labels in both."
         )
 
 
@@ -150,7 +150,7 @@ def _check_target(schema: Schema | None, target: str | None) -> None:
         return
     if target not in (None, schema.target.column):
         raise PlanError(
-            f"`target` must be that of the schema, {schema.target.column!r}, or left "
+            f"`target` must be the schema's target, {schema.target.column!r}, or left "
             f"out; got {target!r}."
         )
 
@@ -194,8 +194,9 @@ def load_dataset(
         return read_kept(name, stored)
     if name == HOSPITALS:
         raise DataError(
-            f"`{name}` must be trained on as tables, since it is four of them, with "
-            f"categories and gaps. `dssfn data {name}` writes them as files."
+            f"`{name}` is four tables with categories and missing values, so it "
+            f"cannot be loaded by name. Write the tables with `dssfn data {name}` and "
+            "train on the files."
         )
     try:
         fetched = fetch_openml_dataset(name)
@@ -218,7 +219,7 @@ def _ask_for_suffix(source: str, data_dir: Path | None) -> None:
     if path.is_dir():
         raise DataError(no_file(path))
     if meant := forgotten_suffix(path):
-        raise DataError(f"No data set `{source}` is at hand.{meant}")
+        raise DataError(f"No data set `{source}` was found.{meant}")
 
 
 def _is_path(source: str) -> bool:

@@ -226,6 +226,6 @@ def _holds_objects(path: Path, name: str) -> DataError:
 
 def _damaged(path: Path, why: str) -> DataError:
     return DataError(
-        f"`{path.name}` is damaged or no NPZ archive ({why}). "
-        "Write it again with `numpy.savez`."
+        f"`{path.name}` is damaged or not an NPZ archive ({why}). Write it again with "
+        "`numpy.savez`."
     )

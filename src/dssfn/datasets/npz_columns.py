@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
+from dssfn.datasets._polars import pl
 from dssfn.datasets.checks import CHARACTER, Source, changed, check_text_length
 from dssfn.datasets.column_blocks import ColumnBlock
 from dssfn.datasets.columns import checked_names
@@ -73,8 +73,8 @@ class NpzColumns:
         for column, header in headers.items():
             if len(header.shape) != 1:
                 raise DataError(
-                    f"`{name}`: a schema is about columns, so that every array must "
-                    f"be one, of shape (J,); got `{column}` of shape {header.shape}. "
+                    f"`{name}`: a schema describes columns, so every array must be a "
+                    f"column of shape (J,); got `{column}` of shape {header.shape}. "
                     "Save columns by their names, as in `numpy.savez(path, age=age, "
                     "outcome=outcome)`, or give a table such as CSV or Parquet."
                 )
@@ -90,8 +90,8 @@ class NpzColumns:
         if len(lengths) > 1:
             (one, a), (other, b) = list(lengths.items())[:2]
             raise DataError(
-                f"`{name}`: all arrays must have as many rows, got {one} in `{a}` and "
-                f"{other} in `{b}`."
+                f"`{name}`: all arrays must have the same number of rows, got {one} "
+                f"in `{a}` and {other} in `{b}`."
             )
         return headers
 

@@ -128,7 +128,7 @@ class NpzSamples:
             check_label_kind(y.shape, y.dtype, source, name=self.target)
             if X.shape[0] != y.shape[0]:
                 raise DataError(
-                    f"`{self.path.name}`: `X` and `{self.target}` must have as many "
-                    f"rows, got {X.shape[0]} and {y.shape[0]}."
+                    f"`{self.path.name}`: `X` and `{self.target}` must have the same "
+                    f"number of rows, got {X.shape[0]} and {y.shape[0]}."
                 )
         return headers

@@ -12,7 +12,7 @@ _OTHER = {".": ",", ",": "."}
 _SPACED = re.compile(r"[+-]?\d{1,3}(['\u2019\s]\d{3})+([.,]\d+)?")
 _MINUS = re.compile(r"[\u2212\u2012\u2013\u2014]\s*[\d.,]+")  # and dashes
 _PERCENT = re.compile(r"[+-]?[\d.,]+\s*%")
-_NO_MARKS = " Write numbers without marks between thousands."
+_NO_MARKS = " Write numbers without thousands separators."
 
 
 def has_fraction(text: str, mark: str) -> bool:
@@ -39,19 +39,19 @@ def misread_number(text: str, decimal: str) -> str:
     """Return what to do about text that is a number in another way of writing.
 
     >>> misread_number("1.234,5", ",")
-    ' Write numbers without marks between thousands.'
+    '  Write numbers without thousands separators.'
     >>> misread_number("blue", ",")
     ''
     """
     if says_missing(text):
         return (
-            " If it says that the value is missing, leave the field empty, which a "
-            "schema may allow."
+            " If it stands for a missing value, leave the field empty; a schema can "
+            "allow that."
         )
     if _MINUS.fullmatch(text):
         return " Write the minus sign as a plain hyphen, -."
     if _PERCENT.fullmatch(text):
-        return " Write numbers without percent signs, all of them in one unit."
+        return " Write numbers without percent signs, all in the same unit."
     if _SPACED.fullmatch(text):
         return _NO_MARKS
     other = _OTHER[decimal]
@@ -61,10 +61,10 @@ def misread_number(text: str, decimal: str) -> str:
             return _NO_MARKS
     if has_groups(text, other):
         return (
-            " If the mark is between thousands, write the number without it; if it is "
-            f"a decimal mark, say so with `--decimal {other}`."
+            " If this is a thousands separator, write the number without it; if it is "
+            f"a decimal mark, give `--decimal {other}`."
         )
     if has_fraction(text, other):
-        where = "" if other == "." else ", and do not separate fields by commas"
-        return f" If it is a number, say so with `--decimal {other}`{where}."
+        where = "" if other == "." else ", and do not separate fields with commas"
+        return f" If it is a number, give `--decimal {other}`{where}."
     return ""

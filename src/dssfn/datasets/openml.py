@@ -83,12 +83,12 @@ def download(name: str, data_id: int | None = None) -> tuple[Any, Any]:
     except (OSError, ValueError, LookupError, HTTPException) as exc:
         if "md5" in str(exc):
             raise DataError(
-                f"`{name}` was damaged on its way: {' '.join(str(exc).split())} "
-                "Nothing was kept."
+                f"`{name}` was damaged during the download: "
+                f"{' '.join(str(exc).split())} Nothing was saved."
             ) from exc
         raise DataError(
             f"OpenML did not give `{name}` ({reason(exc)}). Check the name and the "
-            "network, or put the set in a folder and name that by `data_dir`."
+            "network, or put the data set into a folder and give it as `data_dir`."
         ) from exc
     return bunch.data, bunch.target
 
@@ -115,8 +115,9 @@ def convert(name: str, frame: Any, target: Any) -> Dataset:
         y = np.unique(y, return_inverse=True)[1].astype(np.int64)
     if is_train.sum() != recipe.n_train or is_train.all():
         raise DataError(
-            f"`{source.name}` is not the known set: expected {recipe.n_train} training "
-            f"samples and some to test on, got {is_train.sum()} of {len(y)}."
+            f"`{source.name}` is not the known set: expected {recipe.n_train} "
+            f"training samples and some for testing, got {is_train.sum()} of "
+            f"{len(y)}."
         )
     X, names = _features(frame, source)
     return Dataset(name, X[is_train], y[is_train], X[~is_train], y[~is_train], names)
@@ -134,7 +135,9 @@ def _features(frame: Any, source: Source) -> tuple[Array, tuple[str, ...]]:
 
 def _labels(target: Any, source: Source) -> NDArray[Any]:
     if getattr(target, "ndim", 0) != 1:
-        raise DataError(f"`{source.name}` must have one target. Take another set.")
+        raise DataError(
+            f"`{source.name}` must have one target. Choose another data set."
+        )
     missing = np.flatnonzero(target.isna())
     if missing.size:
         raise missing_label(source, str(target.name), int(missing[0]))

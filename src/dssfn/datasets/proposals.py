@@ -74,7 +74,7 @@ def propose_schema(
     made, said = _target(path, seen[target], groups, is_number=is_number)
     remarks[target] = gaps(seen[target]) + said
     if seen[target].n_missing:
-        remarks[target] += ("fill in the rows without a target, or remove them",)
+        remarks[target] += ("fill in the missing targets, or remove these rows",)
     schema = Schema(columns=columns, target=made)
     return ProposedSchema(schema, remarks, survey.dialect)
 
@@ -106,20 +106,21 @@ def _class_texts(path: Path, seen: Seen) -> list[str]:
     if "number" in seen.kinds:
         why = "numbers with fractions"
     elif seen.are_all_different:
-        why = "another value in every row"
+        why = "a different value in every row"
     elif seen.counts is None or len(seen.counts) > MOST_CLASSES_PROPOSED:
         why = "too many values"
     if why or seen.counts is None:
         raise DataError(
-            f"`{path.name}`: the target `{seen.name}` must hold classes, but has {why}."
-            " Say --number if they are numbers to be predicted, or group them by "
-            "--group."
+            f"`{path.name}`: the target `{seen.name}` must hold classes, but has "
+            f"{why}. Give --number if it is a number to predict, or group the values "
+            "with --group."
         )
     if len(seen.counts) < 2:
         raise DataError(
             f"`{path.name}`: the target `{seen.name}` must have at least two classes, "
-            f"but here it has {listing(list(seen.counts)) or 'none'}. Name all classes "
-            "by --group, also those of others, as in --group no=no --group yes=yes."
+            f"but here it has {listing(list(seen.counts)) or 'none'}. List all "
+            "classes with --group, also those that only others have, such as --group "
+            "no=no --group yes=yes."
         )
     return sorted(seen.counts, key=level_order)
 
@@ -134,6 +135,6 @@ def _rare(seen: Seen) -> tuple[str, ...]:
         return ()
     some = f"{n} class{'es are' if n > 1 else ' is'}"
     return (
-        f"{some} in fewer than {FEWEST_ROWS} rows: if nobody else may know of that, "
+        f"{some} in fewer than {FEWEST_ROWS} rows: if nobody else may know that, "
         "group them (--group), or remove the rows",
     )

@@ -111,7 +111,7 @@ def _names(option: str, names: Iterable[str]) -> tuple[str, ...]:
     seen: set[str] = set()
     for name in listed:
         if name in seen:
-            raise PlanError(f"`{option}` must all differ, got {name!r} twice.")
+            raise PlanError(f"`{option}` must name each only once, got {name!r} twice.")
         seen.add(name)
     return listed
 

@@ -77,8 +77,8 @@ def check_known(data: Dataset, recipe: Recipe) -> None:
     y = np.concatenate([data.y_train, data.y_test])
     n_classes = len(np.unique(y))
     way_out = (
-        "Nothing was kept. Try again later, or put the set in a folder and name that "
-        "by `data_dir`."
+        "Nothing was saved. Try again later, or put the data set into a folder and "
+        "give it as `data_dir`."
     )
     if (X.shape, n_classes) != (recipe.shape, recipe.n_classes):
         raise DataError(

@@ -134,9 +134,9 @@ def _check_labels(paths: Sequence[str | Path], found: Sequence[Description]) -> 
         for label in one.classes:
             if type(label) is not type(first):
                 raise DataError(
-                    "Labels must be of one kind in all files: "
-                    f"`{Path(paths[0]).name}` has {first!r}, "
-                    f"`{Path(path).name}` has {label!r}. Write them alike."
+                    "Labels must have the same type in all files: "
+                    f"`{Path(paths[0]).name}` has {first!r}, `{Path(path).name}` has "
+                    f"{label!r}. Use the same type in both."
                 )
 
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
+from dssfn.datasets._polars import pl
 from dssfn.datasets.checks import Source, changed
 from dssfn.datasets.column_blocks import READ_ERRORS, ColumnBlock
 from dssfn.datasets.columns import checked_names, places
@@ -109,7 +108,7 @@ class SlicedFile:
 
     def _damaged(self, exc: BaseException) -> DataError:
         return DataError(
-            f"`{self.path.name}` is damaged or no {self._format.name} file "
+            f"`{self.path.name}` is damaged or not a {self._format.name} file "
             f"({reason(exc)}). Write it again."
         )
 

@@ -66,8 +66,9 @@ def keep(data: Dataset, path: Path) -> Dataset:
             unfinished.replace(path)
     except OSError as exc:
         warnings.warn(
-            f"`{data.name}` could not be kept in `{path.parent}` ({reason(exc)}) and "
-            "will be downloaded again. Set DSSFN_CACHE_DIR to a writable folder.",
+            f"`{data.name}` could not be saved in `{path.parent}` ({reason(exc)}) and "
+            "will be downloaded again next time. Set DSSFN_CACHE_DIR to a writable "
+            "folder.",
             stacklevel=2,
         )
     return _from_arrays(data.name, arrays, Source(path.name))

@@ -17,8 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-import polars as pl
-
+from dssfn.datasets._polars import pl
 from dssfn.datasets.checks import Source
 from dssfn.datasets.column_blocks import (
     ColumnBlock,

@@ -49,8 +49,8 @@ class TableSamples:
         offered_columns(file.path.name, file.names, ReadOptions(id=id), None)
         if any(column.name == id for column in schema.used):
             raise DataError(
-                f"`{file.path.name}`: `id` must name a column that is no feature, "
-                f"got `{id}`. Name another, or ignore it in the schema."
+                f"`{file.path.name}`: `id` must be a column that is not used as a "
+                f"feature, got `{id}`. Choose another, or ignore it in the schema."
             )
         self.path, self.dialect, self._id = file.path, file.dialect, id
         self._file, self._schema = file, schema

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from dssfn._typing import Array
+from dssfn.datasets._polars import pl
 from dssfn.datasets.column_blocks import ColumnBlock, as_numbers, with_nulls
 from dssfn.datasets.number_text import misread_number
 from dssfn.errors import DataError
@@ -39,9 +39,9 @@ def class_labels(block: ColumnBlock, target: Target) -> NDArray[Any]:
     if unknown.size:
         row = int(unknown[0])
         raise DataError(
-            f"{_at(block, series, row)}: '{shortened(series[row])}' is the value of no "
-            f"class; those of the schema are {listing(list(known))}. Correct it, or "
-            "remove the row."
+            f"{_at(block, series, row)}: '{shortened(series[row])}' does not belong "
+            f"to a class; the schema's values are {listing(list(known))}. Correct it, "
+            "or remove the row."
         )
     return np.array(target.classes)[codes]
 
@@ -89,9 +89,9 @@ def _numbers(block: ColumnBlock, series: pl.Series) -> Array:
 
 def _no_number(block: ColumnBlock, series: pl.Series, row: int) -> DataError:
     return DataError(
-        f"{_at(block, series, row)}: the schema says that it is a number, got "
-        f"'{shortened(series[row])}'. Correct the value, or make the column a category "
-        f"or ignore it.{_hint(series[row], block.decimal)}"
+        f"{_at(block, series, row)}: the schema wants a number, got "
+        f"'{shortened(series[row])}'. Correct the value, or change the column's kind "
+        f"to category or ignore.{_hint(series[row], block.decimal)}"
     )
 
 
@@ -106,9 +106,9 @@ def _truths(block: ColumnBlock, series: pl.Series) -> Array:
     if unknown.size:
         row = int(unknown[0])
         raise DataError(
-            f"{_at(block, series, row)}: the schema says that it is true or false, got "
-            f"'{shortened(series[row])}'. Correct the value, or make the column a "
-            f"category or a number.{_gap_hint(series[row])}"
+            f"{_at(block, series, row)}: the schema wants true or false, got "
+            f"'{shortened(series[row])}'. Correct the value, or change the column's "
+            f"kind to category or number.{_gap_hint(series[row])}"
         )
     return np.where(codes == GAP, np.nan, codes.astype(np.float64))
 
@@ -119,7 +119,7 @@ def _codes(block: ColumnBlock, series: pl.Series, column: Column) -> Codes:
     if unknown.size and not column.other:
         row = int(unknown[0])
         raise DataError(
-            f"{_at(block, series, row)}: '{shortened(series[row])}' is none of the "
+            f"{_at(block, series, row)}: '{shortened(series[row])}' is not one of the "
             f"levels {listing(column.level_texts)}. Correct it, or add it to the "
             f"schema: to `levels`, or with `other = true`.{_gap_hint(series[row])}"
         )
@@ -129,7 +129,7 @@ def _codes(block: ColumnBlock, series: pl.Series, column: Column) -> Codes:
 def _gap_hint(value: Any) -> str:
     if not isinstance(value, str) or not says_missing(value):
         return ""
-    return " If it says that the value is missing, leave the field empty."
+    return " If it stands for a missing value, leave the field empty."
 
 
 def _looked_up(

@@ -32,7 +32,7 @@ _MARKS = {
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
 _GZIP = b"\x1f\x8b"  # how such a file begins
-_SAY = "Say which it is with `--encoding`, or save it again as UTF-8."
+_SAY = "Give its encoding with `--encoding`, or save it again as UTF-8."
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +82,8 @@ class TextFile:
                     yield piece
         except (EOFError, gzip.BadGzipFile, zlib.error) as exc:
             raise DataError(
-                f"`{self.path.name}` is cut short, damaged or not packed by gzip "
-                f"({reason(exc)}). Pack it again."
+                f"`{self.path.name}` is truncated, damaged or not compressed by gzip "
+                f"({reason(exc)}). Compress it again."
             ) from exc
 
 
@@ -149,20 +149,21 @@ def find_text(path: Path, given: str | None = None) -> TextFile:
     first = next(plain.raw(), b"")
     if first.startswith(_GZIP):
         raise DataError(
-            f"`{path.name}` is packed by gzip. Unpack it, or let its name end in "
-            f"`{PACKED}`."
+            f"`{path.name}` is compressed by gzip. Decompress it, or let its name end "
+            f"in `{PACKED}`."
         )
     for mark, encoding in _MARKS.items():
         if first.startswith(mark):
             if given not in (None, encoding, _family(encoding)):
                 raise DataError(
-                    f"`{path.name}` begins with the mark of {ENCODINGS[encoding]}, but "
-                    f"`--encoding` says {given}. Leave it out."
+                    f"`{path.name}` begins with the byte order mark of "
+                    f"{ENCODINGS[encoding]}, but `--encoding` is {given}. Leave that "
+                    "out."
                 )
             return _checked(TextFile(path, encoding, len(mark)))
     if given == "utf-16":
         raise DataError(
-            f"`{path.name}` has no mark that says which UTF-16 it is. Say it with "
+            f"`{path.name}` has no byte order mark, so its UTF-16 is ambiguous. Give "
             "`--encoding utf-16-le`, as Windows writes it, or `utf-16-be`."
         )
     if given is not None:
@@ -174,9 +175,9 @@ def find_text(path: Path, given: str | None = None) -> TextFile:
         raise _no_text(plain, fault, first)
     if fault.beyond_ascii is not None:
         raise DataError(
-            f"`{path.name}`, line {fault.line}: the text is not UTF-8, but it is in "
-            f"line {fault.beyond_ascii}, which has letters that only UTF-8 writes so. "
-            "Correct the line, or name the encoding of all lines with `--encoding`."
+            f"`{path.name}`, line {fault.line}: the text is not UTF-8, but line "
+            f"{fault.beyond_ascii} is, and not just ASCII. Correct the line, or give "
+            "the encoding of the whole file with `--encoding`."
         )
     western = TextFile(path, "windows-1252")
     later = _first_fault(western)
@@ -249,12 +250,16 @@ def _first_fault(text: TextFile) -> _Fault | None:
 
 
 def _no_text(text: TextFile, fault: _Fault, first: bytes = b"") -> DataError:
-    where = f"`{text.path.name}`, line {fault.line}: a text file has no NUL bytes, got"
+    where = (
+        f"`{text.path.name}`, line {fault.line}: a text file must not have NUL bytes, "
+        "got"
+    )
     # ASCII in UTF-16 has a NUL for every other byte.
     for encoding, start in (("utf-16-le", 1), ("utf-16-be", 0)):
         if first[start::2].count(0) > len(first) // 4:
             return DataError(
-                f"{where} one every other byte. It looks like UTF-16 without its mark: "
-                f"say so with `--encoding {encoding}`, or save it again as UTF-8."
+                f"{where} one every other byte. It looks like UTF-16 without a byte "
+                f"order mark: give `--encoding {encoding}`, or save it again as "
+                "UTF-8."
             )
     return DataError(f"{where} one. Remove it, or save the file again as text.")

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 from xml.etree.ElementTree import ParseError
 
-import polars as pl
-
+from dssfn.datasets._polars import pl
 from dssfn.datasets.checks import Source, changed
 from dssfn.datasets.column_samples import ColumnFile
 from dssfn.datasets.columns import check_header, checked_names
@@ -182,8 +181,8 @@ class XlsxReader:
             raise
         except _DAMAGE as exc:
             raise DataError(
-                f"`{self.path.name}` is damaged or no XLSX file ({reason(exc)}). Save "
-                "it again as XLSX, without a password."
+                f"`{self.path.name}` is damaged or not an XLSX file ({reason(exc)}). "
+                "Save it again as XLSX, without a password."
             ) from exc
 
     def _check_size(self, file: IO[bytes]) -> None:
@@ -220,7 +219,7 @@ class XlsxReader:
         if len(filled) > 1:
             raise DataError(
                 f"`{self.path.name}` has {len(filled)} sheets with content, "
-                f"{listing(filled)}. Say which to read with `--sheet`."
+                f"{listing(filled)}. Choose one with `--sheet`."
             )
         return filled[0]
 

@@ -188,7 +188,7 @@ def _check_members(plan: Plan, n_samples: int) -> None:
     """Refuse more members than there are samples to leave out."""
     if n_samples < _least_samples(plan):
         raise PlanError(
-            "`members` must not exceed the number of samples, of which each leaves "
+            "`members` must not exceed the number of samples, as each member leaves "
             f"some out, got {plan.members} for {n_samples}. Give fewer members, or "
             "leave it out."
         )

@@ -30,7 +30,7 @@ from dssfn.estimators.verbosity import layer_reports
 from dssfn.hosting import Simulation, Traffic
 from dssfn.presets import resolve
 from dssfn.records import LayerRecord
-from dssfn.runs import divided, make_plan, train
+from dssfn.runs import Run, divided, make_plan, train
 from dssfn.schema import Schema
 from dssfn.topology import Topology, build_topology
 from dssfn.training import Model
@@ -53,6 +53,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     network_: Model
     history_: tuple[LayerRecord, ...]
     traffic_: Traffic
+    traffic_by_layer_: dict[int, Traffic]
+    traffic_after_: Traffic
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, partition: Any) -> Self:
         """Train on samples whose weights, and perhaps nodes, are given."""
@@ -72,7 +74,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         with layer_reports(plain(self.verbose), plan) as on_layer:
             result = train(run, on_layer)
         # All at once, so that a fit that fails changes nothing.
-        self._keep(result, data)
+        self._keep(run, result, data)
         self._warn(len(data.X_train))
         return self
 
@@ -118,11 +120,13 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         """Return the graph of the nodes, and how the samples are divided over them."""
         raise NotImplementedError
 
-    def _keep(self, result: Simulation, data: Dataset) -> None:
+    def _keep(self, run: Run, result: Simulation, data: Dataset) -> None:
         """Take a training as that of this estimator."""
         self.network_ = result.networks[0]
         self.history_ = result.history
         self.traffic_ = result.traffic
+        self.traffic_by_layer_ = result.traffic_by_layer
+        self.traffic_after_ = result.traffic_after
 
     def _warn(self, n_samples: int) -> None:
         """Warn of a training that went well but gave less than it seems."""
@@ -225,10 +229,10 @@ class Centralised(Estimator):
         X : array of shape (n_samples, n_features)
             The samples.
         y : array of shape (n_samples,)
-            Their labels, or the numbers to predict; those may have several columns.
+            Their labels, or the numbers to predict, which may have several columns.
         sample_weight : array of shape (n_samples,), optional
-            How much each sample counts. A weight of 2 is the sample twice, a weight of
-            0 is no sample.
+            How much each sample counts. A weight of 2 counts the sample twice, a weight
+            of 0 leaves it out.
 
         Returns
         -------
@@ -289,11 +293,11 @@ def _one_each(partition: Any, n_samples: int) -> NDArray[Any]:
         nodes: NDArray[Any] = np.asarray(partition)
     except ValueError as exc:  # ragged
         raise PlanError(
-            f"`partition` must name the node of every sample: {exc}."
+            f"`partition` must give the node of every sample: {exc}."
         ) from exc
     if nodes.shape != (n_samples,):
         raise PlanError(
-            f"`partition` must name the node of each of the {n_samples} samples, got "
+            f"`partition` must give the node of each of the {n_samples} samples, got "
             f"shape {nodes.shape}."
         )
     return nodes

@@ -20,6 +20,7 @@ from dssfn.estimators.base import Centralised, Estimator, check_kind, plain, sto
 from dssfn.estimators.nodes import Decentralised
 from dssfn.hosting import Simulation
 from dssfn.records import warning_about
+from dssfn.runs import Run
 
 FEW = 100  # samples, of which fewer cannot tell a poor accuracy from bad luck
 
@@ -43,18 +44,18 @@ class Classifier(ClassifierMixin, Estimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> Array:
         """Return class probabilities (J, Q).
 
-        Those of a network that found its size are calibrated on validation samples.
-        Otherwise the outputs are least-squares estimates of the class probabilities,
-        which are moved to the nearest ones that are probabilities at all.
+        If members were validated, probabilities are calibrated on the validation
+        samples. Otherwise they are the outputs, which are least-squares estimates of
+        the class probabilities, projected onto the nearest valid probabilities.
         """
         scores = self._scores(X)
         return self.network_.probabilities(scores.T).T
 
     def member_probabilities(self, X: Any) -> Array:
-        """Return the class probabilities by each member alone, (K, J, Q).
+        """Return the class probabilities of each member alone, (K, J, Q).
 
-        Where members differ, `predict_proba`, which is made from the mean of their
-        scores, is less certain than it looks.
+        Where members disagree, `predict_proba`, which is computed from the mean of
+        their scores, is less certain than it looks.
         """
         columns = self._columns(X)
         scores = self.network_.member_scores(columns)
@@ -89,8 +90,8 @@ class Classifier(ClassifierMixin, Estimator):  # type: ignore[misc]
             settings["class_weight"] = _in_order(settings["class_weight"], classes)
         return settings
 
-    def _keep(self, result: Simulation, data: Dataset) -> None:
-        super()._keep(result, data)
+    def _keep(self, run: Run, result: Simulation, data: Dataset) -> None:
+        super()._keep(run, result, data)
         self.classes_ = np.unique(data.y_train)
 
     def _warn(self, n_samples: int) -> None:
@@ -112,7 +113,8 @@ def _in_order(given: Mapping[Any, float], classes: list[Any]) -> tuple[float, ..
     for label in given:
         if label not in classes:
             raise PlanError(
-                f"`class_weight` must have labels that are in `y`, got {label!r}."
+                "`class_weight` must have only labels that occur in `y`, got "
+                f"{label!r}."
             )
     weights = [plain(given.get(label, 1.0)) for label in classes]
     # What is no number is left to the plan, which says so.
@@ -122,101 +124,113 @@ def _in_order(given: Mapping[Any, float], classes: list[Any]) -> tuple[float, ..
 class SSFNClassifier(Centralised, Classifier):
     """A self-size-estimating feed-forward network, trained on one machine.
 
-    Layers grow one by one; each solves a convex least-squares problem exactly. There
-    is no learning rate and no back-propagation. Members that leave out samples in turn
-    find out how many layers and units there should be.
+    Layers are added one by one, and each is fitted by solving a convex least-squares
+    problem. There is no learning rate and no back-propagation. By default the model is
+    an ensemble of a few such networks, its members. Each member leaves out some
+    samples, and these validation samples decide how many layers and units there are.
 
     Parameters
     ----------
     n_layers : int or "auto", optional
-        Hidden layers. Default: "auto", found by validation; 20 for the paper's preset.
+        Number of hidden layers. Default: "auto", chosen by validation; 20 with the
+        preset "paper".
     width : int or "auto", optional
-        Random units per layer; a layer has 2 * n_outputs + width units, where each
-        class is an output. Default: "auto"; 1000 for the paper's preset.
+        Random units per hidden layer, which has 2 * n_outputs + width units in all;
+        each class is an output. Default: "auto", chosen by validation; 1000 with the
+        preset "paper".
     members : int or "auto", optional
-        Networks whose scores are averaged. Each leaves some samples out, on which it is
-        validated. Default: "auto", by the number of samples; if both sizes are given,
-        one network of exactly this size, without validation.
+        Number of networks in the ensemble, whose scores are averaged. Each leaves some
+        samples out and is validated on them. Default: "auto", which depends on the
+        number of samples; if both `n_layers` and `width` are given, it is one network
+        of exactly this size, without validation.
     ridge : float or "auto", default="auto"
-        Pull of every layer towards the one before. "auto" is found by validation.
+        Regularisation strength: how strongly each layer is pulled towards the previous
+        one. "auto" chooses it by validation.
     scale : {"auto", "columns", "common"}, default="auto"
-        Whether every input is divided by its own deviation, or all by a common one, as
-        suits pixels. "auto" takes what validates better.
+        Whether each input is divided by its own standard deviation ("columns"), or all
+        by a common one ("common"), as suits pixels. "auto" chooses by validation.
     size : {"auto", "ssfn"}, default="auto"
-        "ssfn" grows one network by its training error, as SSFN does.
+        How the size of the network is chosen: "auto" by validation. "ssfn" grows one
+        network by its training error, as in the SSFN papers; it is slower and can
+        overfit.
     class_weight : dict or "balanced", optional
-        Weights of the classes, by label; those left out have weight 1. "balanced" makes
-        all classes count alike. Default: all samples count alike.
+        Weights of the classes, by label; classes that are left out have weight 1. With
+        "balanced", rare classes count as much as common ones. Default: every sample
+        counts the same.
     alpha : float, optional
-        Radius of the ball that holds the output matrix of a network of fixed size, in
-        units of sqrt(2 * n_outputs). From 1 on, the training cost never rises with
+        Bound on the norm of the output matrices of a network of fixed size, in units of
+        sqrt(2 * n_outputs). If it is at least 1, the training cost never rises with
         depth. Default: 2.
     gain : float, optional
-        Size of the random part of the features. Default: 3; 1 for the paper's preset.
+        Scale of the random units. Default: 3; 1 with the preset "paper".
     standardize : bool, optional
-        Shift and scale the inputs by their means and deviations. Default: True; False
-        for the paper's preset.
+        Whether to shift and scale the inputs by their means and standard deviations.
+        Default: True; False with the preset "paper".
     bias : float, optional
-        Value of a constant input feature; 0 for none. Default: 3; 0 for the paper's
-        preset.
+        Value of a constant input that is added; 0 for none. Default: 3; 0 with the
+        preset "paper".
     units : {"auto", "integer", "dense"}, default="auto"
-        Arithmetic of the features. Sums of small integers are exact, so that the model
-        is the same to the last bit, however samples are divided; dense ones are real
-        numbers. "auto" takes integers where solver, consensus and inputs allow it.
+        Arithmetic of the hidden units. Sums of small integers are exact, so with
+        "integer" the model is the same to the last bit, however the samples are
+        divided. With "dense" units are real numbers. "auto" uses integers where solver,
+        consensus and inputs allow it.
     image_shape : tuple of int, optional
-        Height and width of pictures, and their channels, if the features are pixels:
-        the units of layer 1 then see small rectangles of them.
+        Height and width of the images, and their channels, if the features are pixels.
+        The units of layer 1 then see small rectangles of the image.
     epsilon : float, optional
-        The budget of differential privacy: with it sums get noise, and the network has
-        one hidden layer. Needs the extra `privacy`, and the range of the inputs.
+        The privacy budget of differential privacy: noise is added to the sums, and the
+        network has one hidden layer. Needs the extra `privacy`, and the range of the
+        inputs. Off by default.
     delta : float, default=1e-5
-        The probability with which more may be told than epsilon says.
+        The probability that more than epsilon is revealed.
     input_low, input_high : float or array of shape (n_features,), optional
-        The range of the inputs, of all or of each, known beforehand and not taken from
-        data, for `epsilon`.
+        The range of the inputs, which `epsilon` needs: one number for all or one for
+        each. It must be known beforehand and not be taken from the data.
     categorical_features : {"from_dtype"}, array or None, default="from_dtype"
-        The columns that are categories: names, numbers or a mask. "from_dtype" takes
-        the columns of a pandas or polars table that have a categorical type. Numbers
-        may be missing, as NaN, in any column, and categories too.
+        The columns that are categories, as names, numbers or a mask. "from_dtype" takes
+        the columns of a pandas or polars table that have a categorical type. Missing
+        values are allowed in all columns, as NaN in numbers.
     solver : {"auto", "gram", "krylov", "admm"}, default="auto"
-        "gram" solves each layer exactly; "krylov" does so to a proved bound with much
-        smaller messages; "admm" is the paper's iteration. A network that finds its own
-        size takes "gram".
+        How a layer is solved. "gram" is exact; "krylov" is exact up to a proven bound,
+        with much smaller messages; "admm" is the paper's iteration. A network that
+        chooses its own size needs "gram".
     n_iter : int, default=100
         ADMM iterations per layer.
     mu_input, mu_hidden : float, optional
-        ADMM parameters of layer 0 and the others. Default: agreed per layer.
+        ADMM parameter mu of layer 0 and of the other layers. Default: chosen for each
+        layer.
     memory : int or str, optional
-        Bytes for features, or a size such as "2GB"; what does not fit is kept in
-        temporary files or computed again.
+        Memory limit in bytes, or a size such as "2GB". What does not fit is kept in
+        temporary files or  computed again.
     preset : {"default", "paper"}, optional
-        Where to take the settings from that are left to their defaults.
+        The settings to start from; parameters that are given override them.
     random_state : int, RandomState or None, default=None
-        Seed of the random matrices.
+        Seed of the random matrices. Pass an int to get the same model again.
     verbose : int, default=0
-        0 shows nothing, 1 a progress bar if a fit takes more than a second, 2 a line
-        per layer; both on standard error.
+        0 shows nothing, 1 a progress bar if `fit` takes more than a second, 2 a line
+        per layer. Progress goes to standard error.
 
     Attributes
     ----------
     network_ : Network or Ensemble
-        The trained network; `dssfn.save_network` writes it to a file. Its `plan` has
-        all settings, those that were found included.
+        The trained network; `dssfn.save_network` writes it to a file. Its `plan` holds
+        all settings, including those that validation chose.
     n_layers_, width_, members_, scale_ :
-        What was found, or given, for the parameters of these names.
+        The values that were chosen, or given, for the parameters of these names.
     history_ : tuple of LayerRecord
-        One record per layer, with those that were tried but not kept: training error
-        in dB and averagings; where members were validated also the width and ridge that
-        were chosen, the validation error, and all that was tried.
+        One record per layer, including layers that were tried but not kept: training
+        error in dB and number of averagings. If members were validated, also the chosen
+        width and ridge, the validation error, and everything that was tried.
     traffic_ : Traffic
-        What went over the links; nothing, as there are none.
+        What was sent over the links: nothing, as one machine has none.
     classes_, n_features_in_, feature_names_in_ :
-        As everywhere in scikit-learn.
+        As in all scikit-learn estimators.
 
     Warns
     -----
     OverfitWarning
-        If the network knows all its training samples, and validation samples poorly.
+        If the network predicts all training samples correctly, but validation samples
+        poorly.
 
     Examples
     --------
@@ -266,34 +280,37 @@ class SSFNClassifier(Centralised, Classifier):
 class DSSFNClassifier(Decentralised, Classifier):
     """The same network, trained by nodes that only talk to their neighbours.
 
-    The nodes live in this process and share nothing but messages, so this is how to
-    study topologies, solvers and traffic, or to see that a decentralised model is the
-    one that a single machine would have learned.
+    The nodes are simulated in this process and share nothing but messages. Use it to
+    study topologies, solvers and traffic, or to verify that the decentralised model is
+    the one that a single machine would have learned.
 
     Parameters
     ----------
     n_nodes : int, optional
-        Nodes of the network. Default: as many as the graph or the partition has, else
-        10, or one for every sample of fewer.
+        Number of nodes. Default: as many as the graph or the partition has, else 10, or
+        one per sample if there are fewer than 10.
     topology : str, networkx.Graph, array or Topology, default="circular"
-        Who talks to whom: a name that `dssfn.topology.build_topology` knows, a graph,
-        or a mixing matrix of shape (n_nodes, n_nodes).
+        Who talks to whom: the name of a graph for `dssfn.build_topology`, a graph, or a
+        mixing matrix of shape (n_nodes, n_nodes).
     degree : int, optional
-        For a circular graph the neighbours on each side; see `build_topology`.
+        For a circular graph, the number of neighbours on each side; for others see
+        `dssfn.build_topology`.
     partition : str or array of shape (n_samples,), default="iid"
-        How the samples are divided: "iid", "by-class", "dirichlet:A", or the node of
-        every sample, by name or number. Names are those of the graph's nodes, or
-        sorted; `fit` takes them too.
+        How the samples are divided among the nodes: "iid", "by-class", "dirichlet:A",
+        or the node of every sample, by name or number. Names are those of the graph's
+        nodes; if it has none, they are numbered in sorted order. `fit` also takes a
+        partition.
     consensus : {"auto", "gossip", "chebyshev", "exact", "tree"}, default="auto"
-        How averages are found; "auto" takes the fastest, for the paper's preset gossip.
+        How nodes compute averages. "auto" takes the fastest scheme; with the preset
+        "paper" it is gossip.
     tol : float, optional
-        Accuracy of every average. Default: 1e-12; 1e-10 for the paper's preset.
+        Accuracy of each average. Default: 1e-12; 1e-10 with the preset "paper".
     n_rounds : int, optional
         Gossip rounds per average, instead of `tol`.
     folds : {"rows", "nodes"}, default="rows"
-        What a member leaves out: samples, or whole nodes.
+        What each member leaves out for validation: samples, or whole nodes.
     colluders : int, default=1
-        With `epsilon`: how many nodes may put together what they know.
+        With `epsilon`: how many nodes may collude without weakening the guarantee.
     n_layers, width, members, ridge, scale, size, class_weight, alpha, gain, \
 standardize, bias, units, image_shape, epsilon, delta, input_low, input_high, \
 categorical_features, solver, n_iter, \
@@ -304,11 +321,18 @@ preset, random_state, verbose :
     Attributes
     ----------
     network_ : Network or Ensemble
-        Node 0's network; the other nodes' differ by the accuracy of the averages.
+        The network of node 0; those of other nodes are equal up to the accuracy of the
+        averages.
     node_spread_ : float
-        Largest relative distance between two nodes' output matrices.
+        Largest relative difference between two nodes' output matrices.
     traffic_ : Traffic
-        What went over the links: rounds, numbers and bytes.
+        What was sent over the links: rounds, numbers and bytes.
+    traffic_by_layer_, traffic_after_ : dict of Traffic, and Traffic
+        The same by layer, as `Simulation` has it.
+    topology_ : Topology
+        The graph of the nodes.
+    held_ : array of shape (n_nodes, n_classes)
+        How many training samples of each class each node held.
     n_layers_, width_, members_, scale_, history_, classes_, n_features_in_ :
         As in `SSFNClassifier`.
 
@@ -322,7 +346,7 @@ preset, random_state, verbose :
     >>> model.score(X, y) > 0.95
     True
 
-    The nodes of samples may be names, also in a cross-validation:
+    Nodes may be given by name, also in a cross-validation:
 
     >>> import numpy as np, sklearn
     >>> from sklearn.model_selection import cross_val_score

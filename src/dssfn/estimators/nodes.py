@@ -13,6 +13,8 @@ from dssfn.datasets import Dataset
 from dssfn.errors import PlanError, TopologyError
 from dssfn.estimators.base import Estimator, plain
 from dssfn.hosting import Simulation
+from dssfn.runs import Run
+from dssfn.shard import Samples, Shard
 from dssfn.topology import Topology, build_topology, from_graph, from_matrix
 
 DEFAULT_NODES = 10  # nodes of a graph that is given by its name, if samples suffice
@@ -27,25 +29,27 @@ class Decentralised(Estimator):
     partition: Any
 
     node_spread_: float
+    topology_: Topology
+    held_: NDArray[np.intp]
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, partition: Any = None
     ) -> Self:
-        """Divide the samples over the nodes and grow the network.
+        """Divide the samples among the nodes and train the network.
 
         Parameters
         ----------
         X : array of shape (n_samples, n_features)
             The samples.
         y : array of shape (n_samples,)
-            Their labels, or the numbers to predict; those may have several columns.
+            Their labels, or the numbers to predict, which may have several columns.
         sample_weight : array of shape (n_samples,), optional
-            How much each sample counts. A weight of 2 is the sample twice, a weight of
-            0 is no sample.
+            How much each sample counts. A weight of 2 counts the sample twice, a weight
+            of 0 leaves it out.
         partition : array of shape (n_samples,), optional
             The name or number of the node of every sample, instead of the parameter
-            `partition`. In a cross-validation it is divided with the samples, if
-            metadata routing is on and asked for with `set_fit_request`.
+            `partition`. A cross-validation divides it together with the samples, if
+            metadata routing is enabled and requested with `set_fit_request`.
 
         Returns
         -------
@@ -68,8 +72,8 @@ class Decentralised(Estimator):
         topology = self._topology(plan, n_nodes)
         if topology.n_nodes != len(names):
             raise PlanError(
-                "`partition` must give samples to every node, got those of "
-                f"{len(names)} for a graph of {topology.n_nodes}."
+                f"`partition` must give samples to every node, got {len(names)} nodes "
+                f"for a graph of {topology.n_nodes}."
             )
         return topology, nodes
 
@@ -81,19 +85,30 @@ class Decentralised(Estimator):
             )
         if self.degree is not None:
             raise TopologyError(
-                "`degree` must be left out: the graph has all the edges."
+                "`degree` must be left out: the graph already has its edges."
             )
         topology = _given_graph(self.topology)
         if n_nodes not in (None, topology.n_nodes):
             raise TopologyError(
-                f"`n_nodes` must be left out, or be the {topology.n_nodes} nodes that "
-                f"`topology` has, got {n_nodes}."
+                f"`n_nodes` must be {topology.n_nodes}, as in `topology`, or left "
+                f"out, got {n_nodes}."
             )
         return topology
 
-    def _keep(self, result: Simulation, data: Dataset) -> None:
-        super()._keep(result, data)
+    def _keep(self, run: Run, result: Simulation, data: Dataset) -> None:
+        super()._keep(run, result, data)
         self.node_spread_ = result.node_spread
+        self.topology_ = run.topology
+        self.held_ = np.array([_held(shard, run.plan) for shard in run.shards])
+
+
+def _held(shard: Samples, plan: Plan) -> int | list[int]:
+    """Return how many samples a node holds; if they have classes, of each class."""
+    if plan.is_regression:
+        return shard.n_samples
+    assert isinstance(shard, Shard)  # an estimator has its samples in memory
+    by_class: list[int] = np.count_nonzero(shard.T, axis=1).tolist()
+    return by_class
 
 
 def _numbered(
@@ -112,7 +127,7 @@ def _numbered(
         found, nodes = np.unique(partition, return_inverse=True)
     except TypeError as exc:  # of several types
         raise PlanError(
-            f"`partition` must hold names of one kind: {exc}. Convert them with "
+            f"`partition` must hold names of one type: {exc}. Convert them with "
             "`astype(str)`."
         ) from exc
     names = found.tolist()

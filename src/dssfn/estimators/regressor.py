@@ -16,6 +16,7 @@ from dssfn.estimators.base import Centralised, Estimator, check_kind, store
 from dssfn.estimators.nodes import Decentralised
 from dssfn.hosting import Simulation
 from dssfn.network import LARGEST
+from dssfn.runs import Run
 
 
 class Regressor(RegressorMixin, Estimator):  # type: ignore[misc]
@@ -32,8 +33,8 @@ class Regressor(RegressorMixin, Estimator):  # type: ignore[misc]
             The samples.
         return_std : bool
             Whether to return the standard deviation of the members' predictions, too.
-            It says how much the prediction depends on which samples were there to
-            learn from; what cannot be predicted from the features comes on top of it.
+            It shows how much a prediction depends on the choice of training samples.
+            Noise that no model can predict from the features is not included.
 
         Returns
         -------
@@ -47,8 +48,9 @@ class Regressor(RegressorMixin, Estimator):  # type: ignore[misc]
             return self._shaped(self.network_.scores(columns))
         if self.network_.n_members < 2:
             raise InputError(
-                "`return_std` needs `members` of at least 2: one network says nothing "
-                "of how sure it is. Leave out `n_layers` or `width`, or give `members`."
+                "`return_std` needs `members` of at least 2: a single network cannot "
+                "tell how uncertain it is. Leave out `n_layers` or `width`, or give "
+                "`members`."
             )
         scores = self.network_.member_scores(columns)
         return self._shaped(scores.mean(axis=0)), self._shaped(scores.std(axis=0))
@@ -63,8 +65,8 @@ class Regressor(RegressorMixin, Estimator):  # type: ignore[misc]
         largest = float(np.abs(numbers).max())
         if largest > LARGEST:
             raise DataError(
-                f"`y` must be at most {LARGEST:g} in size, got {largest:g}. "
-                "Give it in another unit."
+                f"`y` must be at most {LARGEST:g} in absolute value, got {largest:g}. "
+                "Use another unit."
             )
         return numbers
 
@@ -72,8 +74,8 @@ class Regressor(RegressorMixin, Estimator):  # type: ignore[misc]
         targets = ("y",) if y.ndim == 1 else tuple(f"y{k}" for k in range(y.shape[1]))
         return Dataset("X", X, y, X[:0], y[:0], weights=weights, targets=targets)
 
-    def _keep(self, result: Simulation, data: Dataset) -> None:
-        super()._keep(result, data)
+    def _keep(self, run: Run, result: Simulation, data: Dataset) -> None:
+        super()._keep(run, result, data)
         self._is_vector = data.y_train.ndim == 1
 
     def _adopt(self, plan: Plan) -> None:
@@ -89,80 +91,88 @@ class Regressor(RegressorMixin, Estimator):  # type: ignore[misc]
 class SSFNRegressor(Centralised, Regressor):
     """A self-size-estimating feed-forward network that predicts numbers.
 
-    It is `SSFNClassifier`'s network. The targets are scaled by their means and
-    deviations, so their unit does not matter; there may be several.
+    It is the network of `SSFNClassifier`. Targets are scaled by their means and
+    standard deviations, so their unit does not matter. There may be several targets.
 
     Parameters
     ----------
     n_layers : int or "auto", optional
-        Hidden layers. Default: "auto", found by validation; 20 for the paper's preset.
+        Number of hidden layers. Default: "auto", chosen by validation; 20 with the
+        preset "paper".
     width : int or "auto", optional
-        Random units per layer; a layer has 2 * n_outputs + width units, where each
-        target is an output. Default: "auto"; 1000 for the paper's preset.
+        Random units per hidden layer, which has 2 * n_outputs + width units in all;
+        each target is an output. Default: "auto", chosen by validation; 1000 with the
+        preset "paper".
     members : int or "auto", optional
-        Networks whose scores are averaged. Each leaves some samples out, on which it is
-        validated. Default: "auto", by the number of samples; if both sizes are given,
-        one network of exactly this size, without validation.
+        Number of networks in the ensemble, whose scores are averaged. Each leaves some
+        samples out and is validated on them. Default: "auto", which depends on the
+        number of samples; if both `n_layers` and `width` are given, it is one network
+        of exactly this size, without validation.
     ridge : float or "auto", default="auto"
-        Pull of every layer towards the one before. "auto" is found by validation.
+        Regularisation strength: how strongly each layer is pulled towards the previous
+        one. "auto" chooses it by validation.
     scale : {"auto", "columns", "common"}, default="auto"
-        Whether every input is divided by its own deviation, or all by a common one, as
-        suits pixels. "auto" takes what validates better.
+        Whether each input is divided by its own standard deviation ("columns"), or all
+        by a common one ("common"), as suits pixels. "auto" chooses by validation.
     size : {"auto", "ssfn"}, default="auto"
-        "ssfn" grows one network by its training error, as SSFN does.
+        How the size of the network is chosen: "auto" by validation. "ssfn" grows one
+        network by its training error, as in the SSFN papers; it is slower and can
+        overfit.
     gain : float, optional
-        Size of the random part of the features. Default: 3; 1 for the paper's preset.
+        Scale of the random units. Default: 3; 1 with the preset "paper".
     standardize : bool, optional
-        Shift and scale the inputs by their means and deviations. Default: True; False
-        for the paper's preset.
+        Whether to shift and scale the inputs by their means and standard deviations.
+        Default: True; False with the preset "paper".
     bias : float, optional
-        Value of a constant input feature; 0 for none. Default: 3; 0 for the paper's
-        preset.
+        Value of a constant input that is added; 0 for none. Default: 3; 0 with the
+        preset "paper".
     units : {"auto", "integer", "dense"}, default="auto"
-        Arithmetic of the features. Sums of small integers are exact, so that the model
-        is the same to the last bit, however samples are divided; dense ones are real
-        numbers. "auto" takes integers where solver, consensus and inputs allow it.
+        Arithmetic of the hidden units. Sums of small integers are exact, so with
+        "integer" the model is the same to the last bit, however the samples are
+        divided. With "dense" units are real numbers. "auto" uses integers where solver,
+        consensus and inputs allow it.
     image_shape : tuple of int, optional
-        Height and width of pictures, and their channels, if the features are pixels:
-        the units of layer 1 then see small rectangles of them.
+        Height and width of the images, and their channels, if the features are pixels.
+        The units of layer 1 then see small rectangles of the image.
     categorical_features : {"from_dtype"}, array or None, default="from_dtype"
-        The columns that are categories: names, numbers or a mask. "from_dtype" takes
-        the columns of a pandas or polars table that have a categorical type. Numbers
-        may be missing, as NaN, in any column, and categories too.
+        The columns that are categories, as names, numbers or a mask. "from_dtype" takes
+        the columns of a pandas or polars table that have a categorical type. Missing
+        values are allowed in all columns, as NaN in numbers.
     solver : {"auto", "gram", "krylov", "admm"}, default="auto"
-        "gram" solves each layer exactly; "krylov" does so to a proved bound with much
-        smaller messages; "admm" is the paper's iteration. A network that finds its own
-        size takes "gram".
+        How a layer is solved. "gram" is exact; "krylov" is exact up to a proven bound,
+        with much smaller messages; "admm" is the paper's iteration. A network that
+        chooses its own size needs "gram".
     n_iter : int, default=100
         ADMM iterations per layer.
     mu_input, mu_hidden : float, optional
-        ADMM parameters of layer 0 and the others. Default: agreed per layer.
+        ADMM parameter mu of layer 0 and of the other layers. Default: chosen for each
+        layer.
     memory : int or str, optional
-        Bytes for features, or a size such as "2GB"; what does not fit is kept in
-        temporary files or computed again.
+        Memory limit in bytes, or a size such as "2GB". What does not fit is kept in
+        temporary files or  computed again.
     preset : {"default", "paper"}, optional
-        Where to take the settings from that are left to their defaults.
+        The settings to start from; parameters that are given override them.
     random_state : int, RandomState or None, default=None
-        Seed of the random matrices.
+        Seed of the random matrices. Pass an int to get the same model again.
     verbose : int, default=0
-        0 shows nothing, 1 a progress bar if a fit takes more than a second, 2 a line
-        per layer; both on standard error.
+        0 shows nothing, 1 a progress bar if `fit` takes more than a second, 2 a line
+        per layer. Progress goes to standard error.
 
     Attributes
     ----------
     network_ : Network or Ensemble
-        The trained network; `dssfn.save_network` writes it to a file. Its `plan` has
-        all settings, those that were found included.
+        The trained network; `dssfn.save_network` writes it to a file. Its `plan` holds
+        all settings, including those that validation chose.
     n_layers_, width_, members_, scale_ :
-        What was found, or given, for the parameters of these names.
+        The values that were chosen, or given, for the parameters of these names.
     history_ : tuple of LayerRecord
-        One record per layer, with those that were tried but not kept: training error
-        in dB and averagings; where members were validated also the width and ridge that
-        were chosen, the validation error, and all that was tried.
+        One record per layer, including layers that were tried but not kept: training
+        error in dB and number of averagings. If members were validated, also the chosen
+        width and ridge, the validation error, and everything that was tried.
     traffic_ : Traffic
-        What went over the links; nothing, as there are none.
+        What was sent over the links: nothing, as one machine has none.
     n_features_in_, feature_names_in_ :
-        As everywhere in scikit-learn.
+        As in all scikit-learn estimators.
 
     Examples
     --------
@@ -209,24 +219,27 @@ class DSSFNRegressor(Decentralised, Regressor):
     Parameters
     ----------
     n_nodes : int, optional
-        Nodes of the network. Default: as many as the graph or the partition has, else
-        10, or one for every sample of fewer.
+        Number of nodes. Default: as many as the graph or the partition has, else 10, or
+        one per sample if there are fewer than 10.
     topology : str, networkx.Graph, array or Topology, default="circular"
-        Who talks to whom: a name that `dssfn.topology.build_topology` knows, a graph,
-        or a mixing matrix of shape (n_nodes, n_nodes).
+        Who talks to whom: the name of a graph for `dssfn.build_topology`, a graph, or a
+        mixing matrix of shape (n_nodes, n_nodes).
     degree : int, optional
-        For a circular graph the neighbours on each side; see `build_topology`.
+        For a circular graph, the number of neighbours on each side; for others see
+        `dssfn.build_topology`.
     partition : str or array of shape (n_samples,), default="iid"
-        How the samples are divided: "iid", or the node of every sample, by name or
-        number. Names are those of the graph's nodes, or sorted; `fit` takes them too.
+        How the samples are divided among the nodes: "iid", or the node of every sample,
+        by name or number. Names are those of the graph's nodes; if it has none, they
+        are numbered in sorted order. `fit` also takes a partition.
     consensus : {"auto", "gossip", "chebyshev", "exact", "tree"}, default="auto"
-        How averages are found; "auto" takes the fastest, for the paper's preset gossip.
+        How nodes compute averages. "auto" takes the fastest scheme; with the preset
+        "paper" it is gossip.
     tol : float, optional
-        Accuracy of every average. Default: 1e-12; 1e-10 for the paper's preset.
+        Accuracy of each average. Default: 1e-12; 1e-10 with the preset "paper".
     n_rounds : int, optional
         Gossip rounds per average, instead of `tol`.
     folds : {"rows", "nodes"}, default="rows"
-        What a member leaves out: samples, or whole nodes.
+        What each member leaves out for validation: samples, or whole nodes.
     n_layers, width, members, ridge, scale, size, gain, standardize, bias, units, \
 image_shape, categorical_features, solver, n_iter, mu_input, mu_hidden, memory, \
 preset, random_state, \
@@ -236,11 +249,18 @@ verbose :
     Attributes
     ----------
     network_ : Network or Ensemble
-        Node 0's network; the other nodes' differ by the accuracy of the averages.
+        The network of node 0; those of other nodes are equal up to the accuracy of the
+        averages.
     node_spread_ : float
-        Largest relative distance between two nodes' output matrices.
+        Largest relative difference between two nodes' output matrices.
     traffic_ : Traffic
-        What went over the links: rounds, numbers and bytes.
+        What was sent over the links: rounds, numbers and bytes.
+    traffic_by_layer_, traffic_after_ : dict of Traffic, and Traffic
+        The same by layer, as `Simulation` has it.
+    topology_ : Topology
+        The graph of the nodes.
+    held_ : array of shape (n_nodes,)
+        How many training samples each node held.
     n_layers_, width_, members_, scale_, history_, n_features_in_ :
         As in `SSFNRegressor`.
 

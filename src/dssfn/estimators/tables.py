@@ -51,8 +51,8 @@ def categories_of(X: Any, asked: Any) -> list[int]:
     if chosen.dtype == bool:
         if chosen.shape != (n_columns,):
             raise PlanError(
-                f"`categorical_features` must say of each of the {n_columns} columns "
-                f"whether it is one, got a mask of shape {chosen.shape}."
+                "`categorical_features` must be a mask with one entry for each of the "
+                f"{n_columns} columns, got shape {chosen.shape}."
             )
         return np.flatnonzero(chosen).tolist()
     return [_place(one, _names(X), n_columns) for one in chosen.tolist()]

@@ -38,22 +38,24 @@ def layer_reports(verbose: Any, plan: Plan) -> Iterator[OnLayer | None]:
     if verbose == 0:
         yield None
         return
-    # Rich takes a while to import, which those who want to see nothing need not wait.
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    if verbose >= LINES or not _can_draw(console):
+    console = _console() if verbose < LINES else None
+    if console is None:
         yield lambda record, _: print(_line(record, plan), file=sys.stderr, flush=True)
         return
     with _bar(console, plan) as show:
         yield show
 
 
-def _can_draw(console: Console) -> bool:
-    """Return whether a bar can be drawn: in a notebook that takes another package."""
-    if console.is_jupyter:
-        return find_spec("ipywidgets") is not None
-    return console.is_terminal
+def _console() -> Console | None:
+    """Return where a bar can be drawn, if rich is installed and it can be."""
+    try:  # Rich takes a while to import: only those who want a bar wait for it.
+        from rich.console import Console
+    except ImportError:  # it comes with the extra `cli`; lines say the same
+        return None
+    console = Console(stderr=True)
+    if console.is_jupyter:  # a bar takes another package there
+        return console if find_spec("ipywidgets") is not None else None
+    return console if console.is_terminal else None
 
 
 @contextmanager

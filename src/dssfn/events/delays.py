@@ -63,7 +63,7 @@ class Uniform:
         _check(self)
         if self.high < self.low:
             raise PlanError(
-                f"`delay` must not end below where it begins, {self.low:g} s, got "
+                f"`delay` must end no earlier than it begins, {self.low:g} s, got "
                 f"{self.high:g} s."
             )
 

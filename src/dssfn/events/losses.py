@@ -83,7 +83,7 @@ class Bursts:
         least = max(1.0, self.mean / (1 - self.mean)) if self.mean < 1 else np.inf
         if not least <= self.length < np.inf:
             raise PlanError(
-                f"`burst` must be at least {least:g} letters at a loss of "
+                f"`burst` must be at least {least:g} messages at a loss of "
                 f"{self.mean:g}, got {self.length:g}."
             )
 

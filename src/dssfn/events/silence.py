@@ -26,9 +26,9 @@ def gave_up(
     who = "; ".join(f"node {node}: {why}" for node, why in missing.items())
     step = min(host.step for host in waiting)
     return PeerTimeout(
-        f"{len(waiting)} of {len(hosts)} nodes have not ended by `deadline` = "
+        f"{len(waiting)} of {len(hosts)} nodes have not finished by `deadline` = "
         f"{deadline:g} s of simulated time, the slowest in averaging {step}. Missing: "
-        f"{who}. Raise `deadline`, or look at the links and at who is away.",
+        f"{who}. Raise `deadline`, or check the links and which nodes are away.",
         peer=str(next(iter(missing))),
     )
 

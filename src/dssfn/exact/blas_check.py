@@ -37,8 +37,8 @@ def check_blas() -> None:
     for name, difference in found.items():
         if difference.any():
             raise NumericalError(
-                f"The linear algebra library of this process does not give exact "
-                f"{name} of small integers, so that sums would not be exact. Switch "
-                "off its modes of reduced precision, or use another library; or train "
-                'with `units = "dense"`.'
+                "The linear algebra library of this process does not give exact "
+                f"{name} of small integers, so sums would not be exact. Switch off "
+                "its reduced precision, or use another library, or train with `units "
+                '= "dense"`.'
             )

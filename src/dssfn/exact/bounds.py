@@ -81,9 +81,9 @@ def check_node_samples(n_samples: int) -> None:
     """Refuse more samples on one node than the proof holds for."""
     if n_samples > MOST_NODE_SAMPLES:
         raise DataError(
-            f"A node must have at most {MOST_NODE_SAMPLES} samples with integer units, "
-            f"whose sums are exact up to there, got {n_samples}. Divide them over "
-            'several nodes, or use `units = "dense"`.'
+            f"A node must have at most {MOST_NODE_SAMPLES} samples with integer "
+            f"units, as sums are exact only up to there, got {n_samples}. Divide them "
+            'among several nodes, or use `units = "dense"`.'
         )
 
 
@@ -91,9 +91,9 @@ def check_samples(n_samples: float) -> None:
     """Refuse more samples of all nodes than the proof holds for."""
     if n_samples > MOST_SAMPLES:
         raise DataError(
-            f"All nodes together must have at most {MOST_SAMPLES} samples with integer "
-            f"units, whose sums are exact up to there, got {n_samples:g}. Use "
-            '`units = "dense"`.'
+            f"All nodes together must have at most {MOST_SAMPLES} samples with "
+            f"integer units, as sums are exact only up to there, got {n_samples:g}. "
+            'Use `units = "dense"`.'
         )
 
 

@@ -157,17 +157,18 @@ def joined_words(high: Integers, low: Integers) -> Array:
 
 
 class Squares:
-    """The sums of squares of features over samples, which must not exceed a limit."""
+    """The sums of squares of features over samples, which must stay below a limit."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._sums: Array | None = None
 
     def taken(self, *features: Numbers) -> bool:
-        """Take more samples in, (n, c) each, unless the limit would be exceeded."""
+        """Take more samples in, (n, c) each, unless the limit would be reached."""
         more = np.concatenate([np.einsum("ij,ij->i", A, A) for A in features])
         total = more if self._sums is None else self._sums + more
-        fits = self._sums is None or bool(total.max(initial=0.0) <= self._limit)
+        # Below, not at the limit: in floats, 2^53 + 1 is 2^53.
+        fits = self._sums is None or bool(total.max(initial=0.0) < self._limit)
         if fits:
             self._sums = total.astype(np.float64)
         return fits

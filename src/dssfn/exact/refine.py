@@ -151,22 +151,22 @@ class RefinedSystem:
                 return high
             before = changed
         raise NumericalError(
-            "A layer's linear system is too near to a singular one to be solved. Use "
+            "A layer's linear system is too close to singular to be solved. Use "
             '`units = "dense"`, or give members a larger `ridge`.'
         )
 
     def _left_over(self, high: Array, low: Array, lam: float) -> Array:
         """Return C - O (G + lam I) for O = high + low, as if it were rounded once."""
         n = len(self._slices[0])
-        # Slice k is about 2^(-k bits) of the first; what is smaller than the last slice
-        # of a product is left out. Slices of `low` come two places after those of
-        # `high`.
+        # Slice k is about 2^(-k bits) of the first, and those of `low` come two places
+        # after those of `high`. Products beyond slice N_SLICES + 1 are left out; with
+        # one slice less, corrections would end too early at a condition of 1e13.
         O = [(k, part) for k, part in enumerate(slices(high, n))]
         if low.any():
             O += [(k + 2, part) for k, part in enumerate(slices(low, n))]
         terms = [self._C]
         for j, part in enumerate(self._slices):
-            kept = [one for k, one in O if k + j <= N_SLICES]
+            kept = [one for k, one in O if k + j <= N_SLICES + 1]
             # One large product is quicker than many small ones.
             terms += [-one for one in np.split(np.vstack(kept) @ part, len(kept))]
         if lam:

@@ -29,17 +29,18 @@ MOST_BYTES = 2**31 - 2**26  # of constants; with operators, the format ends at 2
 def to_onnx(model: Model | Trained, *, encoded: bool = False) -> bytes:
     """Return a trained model as the content of an ONNX file.
 
-    The graph has all that a prediction takes, from standardisation to calibrated
-    probabilities, in standard operators (opset 17): a runtime such as onnxruntime needs
-    nothing of this package. Its input is `X`, float64 of shape (N, P) for any N, with
-    the features in the order of the plan. A model of a table with a schema has an input
-    of shape (N, 1) for each column that is used, by the column's name: float64 for a
-    number, NaN where it is missing, and text for a category and for true and false,
-    empty where it is missing. A classifier answers with `label` (N,), `probabilities`
-    and `scores` (N, Q), a regressor with `prediction` (N, Q); a name that a column has
-    already gets an underscore behind. Equal models give equal bytes.
+    The file holds everything that a prediction needs, from standardisation to
+    calibrated probabilities, in standard operators (opset 17), so a runtime such as
+    onnxruntime does not need this package. Its input is `X`, float64 of shape (N, P)
+    for any N, with the features in the order of the plan. A model of a table with a
+    schema has an input of shape (N, 1) for each column that is used, by the column's
+    name: float64 for a number, NaN where it is missing, and text for a category and for
+    true and false, empty where it is missing. A classifier returns `label` (N,),
+    `probabilities` and `scores` (N, Q), a regressor `prediction` (N, Q); if a column
+    has the same name as an output, the output's name gets an underscore appended. Equal
+    models give equal bytes.
 
-    What the model refuses ends the run of a graph, too. A value that is no level is
+    Inputs that the model refuses make the run fail, too. A value that is not a level is
     refused by a model from a file, and counts as missing for an estimator.
 
     Parameters
@@ -47,20 +48,21 @@ def to_onnx(model: Model | Trained, *, encoded: bool = False) -> bytes:
     model : Network, Ensemble or fitted estimator
         The model, as `load_network` returns it, or an estimator that has one.
     encoded : bool
-        Whether the input is `X` even if there is a schema: all features that the
-        columns become, NaN where a number is missing. It needs no text, which some
-        runtimes do not have.
+        Whether the input is `X` even if there is a schema: the features that the
+        columns are encoded as, NaN where a number is missing. This needs no text
+        inputs, which some runtimes lack.
 
     Returns
     -------
     bytes
-        To be written to a file, or given to `onnxruntime.InferenceSession` as they are;
-        `onnx.load_from_string` makes a `ModelProto` of them.
+        The content of the file. `onnxruntime.InferenceSession` takes it as it is, and
+        `onnx.load_from_string` turns it into a `ModelProto`.
 
     Raises
     ------
     InputError
-        If onnx is not installed, the model is none, or it is too large for the format.
+        If onnx is not installed, `model` is not a trained model, or it is too large for
+        the format.
 
     Examples
     --------
@@ -116,7 +118,7 @@ def _load_onnx() -> Any:
         import onnx
     except ImportError as exc:
         raise InputError(
-            "ONNX files are written by the package onnx, which is not installed. "
+            "To write ONNX files, the package onnx is needed, which is not installed. "
             'Install it with: pip install "dssfn[onnx]"'
         ) from exc
     return onnx
@@ -126,9 +128,10 @@ def _check_size(graph: Graph) -> None:
     n_bytes = sum(values.nbytes for values in graph.constants.values())
     if n_bytes > MOST_BYTES:
         raise InputError(
-            f"An ONNX file must be smaller than 2 GiB, and this model takes "
+            "An ONNX file must be smaller than 2 GiB, but this model takes "
             f"{n_bytes / 2**30:.1f} GiB, most of it for dense random matrices. Train "
-            'it with `units = "integer"`, which need none, or with a smaller `width`.'
+            'it with `units = "integer"`, which needs none, or with a smaller '
+            "`width`."
         )
 
 

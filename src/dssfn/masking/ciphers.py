@@ -44,7 +44,7 @@ class EphemeralKey:
         except ImportError as exc:  # pragma: no cover
             raise InputError(
                 "Masks need the package cryptography. Install it with: pip install "
-                "'dssfn[grpc]'; or write `secure = false` in the plan, for all nodes."
+                "'dssfn[grpc]'; or write `secure = false` in the plan of all nodes."
             ) from exc
         self._node, self._private = node, X25519PrivateKey.generate()
         self.public = self._private.public_key().public_bytes_raw()
@@ -70,7 +70,7 @@ class EphemeralKey:
             shared = self._private.exchange(theirs)
         except ValueError as exc:  # a point of low order
             raise ProtocolError(
-                "a mask key that nobody can share a secret with"
+                "a mask key from which no shared secret can be derived"
             ) from exc
         both = b"".join(sorted((self.public, public)))
         pair = b"".join(
@@ -105,7 +105,9 @@ def add_stream(values: Integers, key: bytes, step: int, *, is_added: bool) -> No
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
     if values.dtype != np.int64 or not values.flags.c_contiguous:
-        raise NumericalError("A message that is masked must hold integers in a row.")
+        raise NumericalError(
+            "A masked message must be a one-dimensional array of integers."
+        )
     counter = step.to_bytes(_HALF, "big") + bytes(_HALF)
     encryptor = Cipher(algorithms.AES(key), modes.CTR(counter)).encryptor()
     zeros = memoryview(bytes(8 * min(AT_ONCE, values.size)))

@@ -61,7 +61,8 @@ class Masks:
         """
         if step <= self._latest.get(node, -1):
             raise NumericalError(
-                f"The masks of averaging {step} must be used once; they have been used."
+                f"The masks of averaging {step} must be used only once, but have been "
+                "used before."
             )
         self._latest[node] = step
         for partner, secret in self.secrets[node].items():

@@ -93,13 +93,14 @@ def node_files(
             files.append(file)
     if "{" in files[0]:
         raise PlanError(
-            "`--data` must be a pattern of {node}, {number} and {rank} only, "
+            "`--data` may contain only the placeholders {node}, {number} and {rank}, "
             f"got {pattern!r}."
         )
     if len(set(files)) < len(files):
         raise PlanError(
-            "`--data` must give every node a file of its own, as with {node}; got "
-            f"{pattern!r}, which gives several `{max(files, key=files.count)}`."
+            "`--data` must give each node a file of its own, for example with {node}; "
+            f"got {pattern!r}, which gives several nodes "
+            f"`{max(files, key=files.count)}`."
         )
     return files
 
@@ -118,7 +119,7 @@ def column_names(run: Run) -> bytes:
 
 SAME_COLUMNS = (
     "All files must have the same columns in the same order, unless the plan has "
-    "`feature_names`. Write them there."
+    "`feature_names`. List the columns there."
 )
 
 

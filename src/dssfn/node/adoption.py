@@ -81,12 +81,14 @@ class Rules:
         firsts = [*(stint.first for stint in stints), course.n_found]
         epochs = [0, *(stint.epoch for stint in stints)]
         if firsts[0] != 0 or not (_rise(firsts) and _rise(epochs)):
-            raise ValueError("it was found in epochs that are out of order")
+            raise ValueError("its epochs are out of order")
         for stint in stints:
             members = stint.members
             is_group = _rise(members) and set(members) <= set(range(self.n_nodes))
             if len(members) < self.quorum or not is_group:
-                raise ValueError("it was found by nodes that may not go on together")
+                raise ValueError(
+                    "the group of nodes that found it is not allowed by the plan"
+                )
 
 
 def adopt(everybody: Assembly, mine: Course, rules: Rules, *, epoch: int) -> Course:
@@ -113,12 +115,12 @@ def adopt(everybody: Assembly, mine: Course, rules: Rules, *, epoch: int) -> Cou
     standings = _all_standings(everybody, stated)
     best = max(standings, key=lambda one: one.place)
     if best.epoch >= epoch:
-        raise ProtocolError("a member has stated an epoch that has not been yet")
+        raise ProtocolError("a node claims an epoch that has not been reached yet")
     holders = [node for node, one in enumerate(standings) if one.place == best.place]
     if any(standings[node] != best for node in holders):
         raise ProtocolError(
-            "Members hold different numbers that were found in one epoch: some node "
-            "was told other totals, computes otherwise, or says so. Compare the "
+            "Nodes hold different results of the same epoch: some node received other "
+            "totals, computes differently, or misreports its result. Compare the "
             "versions and the logs of all nodes (`dssfn --version`)."
         )
     if len(holders) == len(standings):
@@ -145,9 +147,9 @@ def _all_standings(everybody: Assembly, mine: Standing) -> list[Standing]:
         step=STANDING,
     )[everybody.node]
     if not ((found >= 0) & (found < MOST) & (found == np.floor(found))).all():
-        raise ProtocolError("a member has not stated how far it is")
+        raise ProtocolError("a node has not said how far it is")
     if tuple(found[everybody.node]) != stated:
-        raise ProtocolError("some node has stated in this node's name how far it is")
+        raise ProtocolError("some node has made a statement in this node's name")
     return [Standing(*map(int, row)) for row in found]
 
 
@@ -174,16 +176,20 @@ def _handed_over(
 def _checked(data: bytes, best: Standing, mine: Course, rules: Rules) -> Course:
     """Return the course that was handed over, if it is what it should be."""
     if digest_of(data) != best.digest:
-        raise ProtocolError("a neighbour handed over other numbers than were stated")
+        raise ProtocolError(
+            "a neighbour handed over other numbers than it had announced"
+        )
     try:
         course = Course.decoded(data, rules.plan)
         rules.check_stints(course)
     except (ValueError, IndexError, KeyError) as exc:
         raise ProtocolError(
-            f"a neighbour handed over layers that no training has ({exc})"
+            f"a neighbour handed over layers that no training can produce ({exc})"
         ) from exc
     if course.place != best.place:
-        raise ProtocolError("a neighbour handed over another course than was stated")
+        raise ProtocolError(
+            "a neighbour handed over another course of training than it had announced"
+        )
     _check_against(mine, course)
     return course
 
@@ -217,6 +223,6 @@ def _check_against(mine: Course, other: Course) -> None:
             return
         if any(a_stage[name].tobytes() != b_stage[name].tobytes() for name in a_stage):
             raise ProtocolError(
-                f"a neighbour handed over other numbers of layer {layer} than this "
-                "node has found with it"
+                f"a neighbour handed over numbers of layer {layer} that differ from "
+                "this node's own"
             )

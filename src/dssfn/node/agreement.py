@@ -78,7 +78,7 @@ class Assembly:
         spread = np.abs(both[: flat.size] + both[flat.size :]).max()
         if not spread <= LARGEST_ROUNDING * np.abs(both).max():
             return None
-        log.info("nodes have rounded differently (%.1e): averaging", spread)
+        log.info("the nodes' layers differ by rounding (%.1e): averaging them", spread)
         mean = average(
             {self.node: flat},
             Tree(self.topology),
@@ -103,10 +103,11 @@ class Assembly:
         found = self._lowest(np.array([mine, -mine, *others]), STAGES + number)
         if found[0] != -found[1]:
             raise ProtocolError(
-                f"Nodes have different numbers in layer {number}, though all of them "
-                "have the same sums: some node was told other totals, computes "
-                "otherwise, or says so. Compare the versions and the logs of all nodes "
-                "(`dssfn --version`); what was saved before this layer is good."
+                f"Nodes have different numbers in layer {number}, although all had "
+                "the same sums: some node received other totals, computes "
+                "differently, or misreports its result. Compare the versions and the "
+                "logs of all nodes (`dssfn --version`). Layers saved before this one "
+                "are good."
             )
         return found[2:]
 

@@ -171,7 +171,9 @@ class Checkpoints:
         try:
             header, found = _decode(data, plan)
         except (ValueError, IndexError, SafetensorError, msgspec.MsgspecError) as exc:
-            log.warning("%s cannot be used (%s): starting from scratch", path, exc)
+            log.warning(
+                "checkpoint %s cannot be used (%s): starting from scratch", path, exc
+            )
             return (None, ()), None
         self._check_owner(path, header)
         return found, header
@@ -182,8 +184,8 @@ class Checkpoints:
             if was != value:
                 raise PlanError(
                     f"`{path}` belongs to another training: {what} was {_brief(was)} "
-                    f"and is {_brief(value)}. Put back what it was, or start from "
-                    "scratch: `dssfn node run NODE --fresh`."
+                    f"and is now {_brief(value)}. Restore the old value, or start "
+                    "from scratch: `dssfn node run NODE --fresh`."
                 )
 
 
@@ -223,10 +225,10 @@ def _decode(data: bytes, plan: Plan) -> tuple[_Header, _Found]:
     header = msgspec.json.decode(data[8:end], type=_Header)
     tensors: dict[str, Any] = decode_tensors(data[end:])
     if header.version != VERSION or header.content != _digest(tensors):
-        raise ValueError("it does not hold what was written")
+        raise ValueError("its version or checksum is wrong")
     totals = take_totals(tensors)
     if any(A.dtype != np.float64 for A in tensors.values()):
-        raise ValueError("it holds numbers of another kind")
+        raise ValueError("its numbers have the wrong type")
     if not header.iterations:
         return header, (None, totals)
     empty = Progress((), header.iterations, header.before)

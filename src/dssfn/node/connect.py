@@ -56,8 +56,9 @@ def neighbours_of(
         address = addresses.get(other.name, other.address) if dials else None
         if mine.address is None and other.address is None:
             raise PlanError(
-                f"`nodes`: {mine.name} and {other.name} are neighbours, and neither "
-                "has an `address`. Give one of them one that the other can dial."
+                f"`nodes`: {mine.name} and {other.name} are neighbours, but neither "
+                "has an `address`. Give one of them an address that the other can "
+                "reach."
             )
         found.append(Neighbour(j, other.name, address))
     return found
@@ -187,8 +188,8 @@ def _checked(largest: int, text: str) -> int:
     if largest > LARGEST_SIZE:
         raise PlanError(
             text.format(
-                f"a message would have {largest} numbers, and gRPC carries "
-                f"{LARGEST_SIZE} at the most"
+                f"a message would have {largest} numbers, but gRPC carries at most "
+                f"{LARGEST_SIZE}"
             )
         )
     return largest

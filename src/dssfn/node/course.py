@@ -148,7 +148,7 @@ class Course:
         if any(
             A.dtype != np.float64 or not np.isfinite(A).all() for A in tensors.values()
         ):
-            raise ValueError("it holds other numbers than finite ones")
+            raise ValueError("it holds numbers that are not finite")
         progress = None
         if head.iterations:
             empty = Progress((), head.iterations, head.before)
@@ -175,7 +175,7 @@ def take_totals(tensors: dict[str, Any]) -> tuple[Integers, ...]:
     keys = [key for key in tensors if key.startswith(f"{TOTAL}.")]
     found = {int(key.partition(".")[2]): tensors.pop(key) for key in keys}
     if any(A.dtype != np.int64 for A in found.values()):
-        raise ValueError("its totals are no integers")
+        raise ValueError("its totals are not integers")
     return tuple(found[number] for number in sorted(found))
 
 

@@ -21,11 +21,11 @@ def check_nodes(federation: Federation) -> None:
     n_nodes = len(federation.nodes)
     if n_nodes < federation.min_nodes:
         raise PlanError(
-            f"`nodes` must be at least {federation.min_nodes}, as `min_nodes` of the "
-            f"plan says, got {n_nodes}. Every node learns the totals, and by taking "
-            "its own sums from them those of all others together: of two nodes, the "
-            "other one's. Find more organisations, or agree with all nodes on a "
-            "smaller `min_nodes` in the plan."
+            f"`nodes` must be at least {federation.min_nodes}, the plan's "
+            f"`min_nodes`, got {n_nodes}. Every node learns the totals and can "
+            "subtract its own sums, which leaves those of all others together; with "
+            "two nodes, those of the other one. Find more organisations, or agree "
+            "with all nodes on a smaller `min_nodes` in the plan."
         )
 
 
@@ -37,10 +37,10 @@ def check_rows(spec: NodeSpec, federation: Federation, n_rows: int) -> None:
     if n_rows < federation.min_rows and not federation.training.is_private:
         raise DataError(
             f"`{Path(spec.data).name}` must have at least {federation.min_rows} rows, "
-            f"as `min_rows` of the plan says, got {n_rows}. What a node sends are "
-            "sums over its rows: the fewer they are, the more they show of each. Agree "
-            "with all nodes on a smaller `min_rows` in the plan, or join with another "
-            "organisation and take part as one node."
+            f"the plan's `min_rows`, got {n_rows}. A node sends sums over its rows: "
+            "the fewer there are, the more the sums reveal about each. Agree with all "
+            "nodes on a smaller `min_rows` in the plan, or join another organisation "
+            "and take part as one node."
         )
 
 
@@ -60,22 +60,22 @@ def check_numbers(
     for name, n in held:
         if 0 < n < least and not federation.training.is_private:
             raise DataError(
-                f"`{Path(spec.data).name}`, column `{name}`: at least {least} rows "
-                "must have a number, or none, as `min_cell` of the plan says, got "
-                f"{n}. What a node sends are sums over its rows: those over so few "
-                "numbers show them. Leave the fields empty here, or agree with all "
-                "nodes to ignore the column in the schema, or on a smaller `min_cell`."
+                f"`{Path(spec.data).name}`, column `{name}`: either at least {least} "
+                f"rows (the plan's `min_cell`) must have a number, or none; got {n}. "
+                "A node sends sums over its rows, and a sum over so few numbers "
+                "reveals them. Leave these fields empty, or agree with all nodes to "
+                "ignore the column in the schema, or on a smaller `min_cell`."
             )
 
 
 def few_samples(n_samples: int) -> Iterator[str]:
     """Yield a warning about a node with very few samples; none if they are enough."""
     if n_samples == 1:
-        yield "1 sample: what this node sends reveals it. Take part with more samples."
+        yield "1 sample: this node's sums reveal it. Take part with more samples."
     elif n_samples < FEW:
         yield (
-            f"{n_samples} samples: with so few, what this node sends may reveal them. "
-            "Take part with more samples."
+            f"{n_samples} samples: so few that the sums that this node sends may "
+            "reveal them. Take part with more samples."
         )
 
 

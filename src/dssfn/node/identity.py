@@ -75,16 +75,16 @@ class Identity:
         """
         if fault := self.fault():
             raise IdentityError(
-                f"{fault} Put a new one in its place (docs/certificates.md shows how), "
-                "and start this node again: it goes on from its checkpoint."
+                f"{fault} Replace it (see docs/certificates.md) and start this node "
+                "again: it resumes from its checkpoint."
             )
 
     def fault(self) -> str:
         """Return why other nodes take this certificate no more; empty if they do."""
         if datetime.now(UTC) > self.expires:
             return (
-                f"The certificate of {self.name} ended on {day(self.expires)}, so "
-                "other nodes take it no more."
+                f"The certificate of {self.name} expired on {day(self.expires)}, so "
+                "other nodes no longer accept it."
             )
         own = x509.load_pem_x509_certificate(self.certificate_pem)
         moment = self.revoked.moment_of(own)
@@ -92,8 +92,8 @@ class Identity:
             return ""
         return (
             f"The certificate of {self.name} with the serial number "
-            f"{own.serial_number:x} was revoked on {day(moment)}, so other nodes take "
-            "it no more."
+            f"{own.serial_number:x} was revoked on {day(moment)}, so other nodes no "
+            "longer accept it."
         )
 
 
@@ -150,7 +150,7 @@ def read_revoked(
     """
     if revoked is None:
         return NOTHING_REVOKED
-    pem = read_pem(revoked, "a list of revoked certificates")
+    pem = read_pem(revoked, "a revocation list")
     roots = certificates_in(authorities, authorities_pem)
     return read_revocations(revoked, pem, roots, authorities)
 
@@ -162,12 +162,25 @@ def read_pem(path: str | Path, what: str) -> bytes:
     except OSError as exc:
         raise IdentityError(
             f"`{path}` must be {what}, but cannot be read: {exc.strerror}. `dssfn "
-            "federation init` makes such files; docs/certificates.md tells of others."
+            "federation init` creates such files; docs/certificates.md describes "
+            "other ways."
         ) from exc
 
 
 def _warn_if_readable(key: Path) -> None:
-    if os.name == "posix" and key.stat().st_mode & 0o077:
+    if os.name == "posix" and is_open(key.stat(), os.geteuid()):
         _log.warning(
-            "The key `%s` can be read by others on this machine. `chmod 600` it.", key
+            "The private key `%s` can be read by other users of this machine. Run "
+            "`chmod 600` on it.",
+            key,
         )
+
+
+def is_open(key: os.stat_result, user: int) -> bool:
+    """Return whether a key can be used by others than this user.
+
+    A key of root may be read by its group, as PostgreSQL has it too: so services, and
+    pods in Kubernetes, are given a key that they cannot change.
+    """
+    of_root = key.st_uid == 0 != user
+    return bool(key.st_mode & (0o037 if of_root else 0o077))

@@ -76,6 +76,7 @@ def launch(
     *,
     fresh: bool = False,
     record: Path | None = None,
+    log_format: str | None = None,
     page: Rendering | None = None,
     while_reading: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> tuple[Path, Result]:
@@ -89,6 +90,8 @@ def launch(
         Whether to forget the checkpoint and start from scratch.
     record : Path, optional
         A folder to keep all letters in that the node receives.
+    log_format : {"text", "json"}, optional
+        How lines of the log are written, if not as the node's file says.
     page : Rendering, optional
         Makes the status page, where the node's file asks for one.
     while_reading : callable
@@ -96,6 +99,8 @@ def launch(
     """
     start = time.perf_counter()
     spec, federation = load_node(node)
+    if log_format is not None:
+        spec = msgspec.structs.replace(spec, log_format=log_format)
     check_nodes(federation)
     plan, averaging = settled(federation)
     keyring = keyring_of(spec)
@@ -165,12 +170,15 @@ def launch(
         with port.serve(source):
             with (
                 farewell(training.transport, lambda: training.how_to_go_on(node)),
-                metrics(training),
+                metrics(source),
             ):
                 network = training.run()
                 seconds = time.perf_counter() - start
                 result = _finish(network, training, federation.names, out, seconds)
-                log.info("%s has finished: %s", spec.name, result.sha256)
+                digest = result.sha256
+                log.info(
+                    "%s has finished: %s", spec.name, digest, extra={"sha256": digest}
+                )
             # The others have their model too, and need not wait for what follows.
             source.has_left = True
             result = with_own_scores(result, own.scored(network, plan))
@@ -188,17 +196,17 @@ def with_own_scores(result: Result, here: OwnScores) -> Result:
 
 def _metrics_of(
     address: str | None,
-) -> Callable[[NodeTraining], AbstractContextManager[None]]:
+) -> Callable[[StatusSource], AbstractContextManager[None]]:
     """Return what serves the metrics of a training, or nothing without an address.
 
     The client of Prometheus is imported only if it is needed, and before a node meets
     the others: if it is missing, they need not know.
     """
     if address is None:
-        return lambda training: nullcontext()
+        return lambda source: nullcontext()
     from dssfn.node.metrics import serve_metrics
 
-    return lambda training: serve_metrics(training, address)
+    return lambda source: serve_metrics(source, address)
 
 
 def _tell(record: LayerRecord, plan: Plan) -> None:
@@ -219,7 +227,22 @@ def _tell(record: LayerRecord, plan: Plan) -> None:
         validated,
         accuracy,
         record.iterations,
+        extra=_fields(record),
     )
+
+
+def _fields(record: LayerRecord) -> dict[str, float | None]:
+    """Return the numbers of that line, with the digits that it has."""
+    validated, accuracy = record.validation_error_db, record.train_accuracy
+    return {
+        "layer": record.layer,
+        "units": record.width or None,
+        "cost": float(f"{record.cost:.5g}"),
+        "train_error_db": round(record.train_error_db, 2),
+        "validation_error_db": None if validated is None else round(validated, 2),
+        "train_accuracy": None if accuracy is None else round(accuracy, 4),
+        "averagings": record.iterations,
+    }
 
 
 def _finish(

@@ -55,9 +55,9 @@ def launch_statistics(
     check_nodes(federation)
     if federation.training.is_private:
         raise PlanError(
-            "Statistics are exact counts and means, which the budget of `epsilon` in "
-            "the plan does not cover. Make a plan without `epsilon` for them, if all "
-            "members agree to tell them."
+            "Statistics are exact counts and means, which the plan's privacy budget "
+            "`epsilon` does not cover. If all organisations agree to share them, make "
+            "a plan without `epsilon`."
         )
     plan, _ = settled(federation)
     questions = Questions.of(plan)
@@ -87,7 +87,8 @@ def launch_statistics(
             ).run()
             found = _beside(spec.name, here, agreed)
             write_statistics(found, folder)
-            log.info("%s has finished: %s", spec.name, found.sha256)
+            digest = found.sha256
+            log.info("%s has finished: %s", spec.name, digest, extra={"sha256": digest})
     return folder, found
 
 

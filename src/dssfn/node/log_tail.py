@@ -19,7 +19,7 @@ from dssfn.status import LogLine
 from dssfn.transports import Reason
 
 LENGTH = 50  # lines
-NOT_SHOWN = "(only in this node's log: it may hold something of its data)"
+NOT_SHOWN = "(shown only in this node's own log, as it may contain data)"
 
 log = logging.getLogger("dssfn.node")
 
@@ -33,15 +33,15 @@ _SENTENCES = (
     r"<<(?:  train accuracy F %)?  averagings: D>>",
     r"all nodes have all layers",
     r"N is (?:connected|back)",
-    r"N is restarted; all go back to the last layer that all have",
-    r"N is restarted",
+    r"N is back after a restart; all nodes return to the last layer that all have",
+    r"N is back after a restart",
     r"epoch D: taking part are NN(?:; without NN)?",
     r"received D solved layers from a neighbour",
     r"waiting for all to agree on who takes part",
     r"N is gone: R(?: for NN)?",
     r"N is gone<<: .*>>",
     r"N has finished(?:: [0-9a-f]{64})?",
-    r"N is not there; it is not needed, this node's model is complete",
+    r"N is not connected, but no longer needed: this node's model is complete",
     r"messages are masked with (?:NN|D partners)",
     r"starting again together, epoch D: N was restarted(?:, as N says)?",
     r"waiting for NN",
@@ -49,10 +49,10 @@ _SENTENCES = (
     r"waiting for N for D s: it has not connected yet<<(?: \(.*\))?>>",
     r"waiting for N for D s: it waits for NN",
     r"nodes hold layers of different trainings: starting from scratch",
-    r"nodes have rounded differently \(F\): averaging",
-    r"a model of this node's samples alone is trained, to compare with",
-    r"took a new (?:certificate, key or authorities|list of revoked certificates): "
-    r"certificate until [-0-9]{10} [0-9]{2}:[0-9]{2} UTC, D revoked",
+    r"the nodes' layers differ by rounding \(F\): averaging them",
+    r"training a model on this node's samples alone, for comparison",
+    r"loaded a new (?:certificate, key or authorities|revocation list): "
+    r"certificate valid until [-0-9]{10} [0-9]{2}:[0-9]{2} UTC, D revoked",
     r"refused a connection<<: .*>>",
     r"N cannot be reached<< at .*>>",
     r"stopped<<\. .*>>",

@@ -132,9 +132,9 @@ class MaskKeys:
             for name, record in zip(names, found, strict=True)
         ]
         if len(set(publics)) < len(publics):
-            raise ProtocolError("two nodes have announced the same key for their masks")
+            raise ProtocolError("two nodes have announced the same mask key")
         if not everybody.have_same_digest(digest):
-            raise ProtocolError("nodes have received different keys for their masks")
+            raise ProtocolError("nodes have received different mask keys")
         about = bytes.fromhex(digest) + _digest_of(start)
         partners = self._partners(n_nodes)[node]
         secrets = {j: key.secret_with(j, publics[j], about) for j in partners}
@@ -172,15 +172,14 @@ class MaskKeys:
             check_signers(chain, f"of {name}", roots, "authorities")
             claim = self._claim(name, epoch, said.public)
             if not is_signed_by(chain[0], said.signature, claim):
-                raise IdentityError("its signature is not that of its certificate")
+                raise IdentityError("its signature does not match its certificate")
             # Only now is it certain that it was this node who used it.
             _check_standing(chain, name, identity)
             check_dates(chain[0], f"of {name}")
         # The library of certificates raises what it likes at damaged ones.
         except (IdentityError, ValueError, TypeError, RecursionError) as exc:
             raise ProtocolError(
-                f"the key for masks that came in the name of {name} is not its own "
-                f"({exc})"
+                f"the mask key that came in the name of {name} is not its own ({exc})"
             ) from exc
         return said.public
 
@@ -191,15 +190,15 @@ def _check_standing(
     """Refuse a certificate that has ended, or that was revoked, or one above it."""
     now, end = datetime.now(UTC), chain[0].not_valid_after_utc
     if now > end:
-        fault = f"ended on {day(end)}; now it is {day(now)}"
+        fault = f"expired on {day(end)}; it is now {day(now)}"
     elif any(identity.is_revoked(one) for one in chain):
         fault = "was revoked"
     else:
         return
     raise ProtocolError(
-        f"Node {name} has signed its key for masks with a certificate that {fault}. "
-        "Its organisation must put a new one in its place and start it again; then "
-        "start this node again: all go on from their checkpoints."
+        f"Node {name} signed its mask key with a certificate that {fault}. Its "
+        "organisation must replace the certificate and restart that node. Then start "
+        "this node again: all nodes resume from their checkpoints."
     )
 
 

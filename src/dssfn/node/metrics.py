@@ -6,13 +6,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from dssfn._version import __version__
 from dssfn.errors import PlanError, TransportError
 from dssfn.federation import split_address
-from dssfn.node.runtime import NodeTraining
+from dssfn.node.status import StatusSource
 
 try:
     from prometheus_client import CollectorRegistry, start_http_server
-    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+    from prometheus_client.core import (
+        CounterMetricFamily,
+        GaugeMetricFamily,
+        InfoMetricFamily,
+    )
 except ImportError as exc:  # pragma: no cover
     raise TransportError(
         "The Prometheus client is not installed: pip install 'dssfn[grpc]'"
@@ -22,54 +27,75 @@ except ImportError as exc:  # pragma: no cover
 class _Collector:
     """A collector that reads the training when asked, so that nothing counts twice."""
 
-    def __init__(self, training: NodeTraining) -> None:
-        self._training = training
+    def __init__(self, source: StatusSource) -> None:
+        self._source = source
 
     def collect(self) -> Iterator[Any]:
-        training, transport = self._training, self._training.transport
+        source, training = self._source, self._source.training
+        transport = training.transport
         at, solved = transport.at, training.progress
+        yield InfoMetricFamily(
+            "dssfn_node",
+            "The node, its version, and the first digits of its plan's fingerprint.",
+            {
+                "node": training.names[training.node],
+                "plan": source.plan,
+                "version": __version__,
+            },
+        )
         for name, text, value in (
-            ("layer", "The layer that is being agreed on.", at.layer),
+            ("layer", "The layer being agreed on; -1 before the first.", at.layer),
             ("step", "Averagings since the start.", at.step),
-            ("round", "Neighbour exchanges of this averaging.", at.round),
-            ("epoch", "How often nodes had to go back together.", transport.epoch),
-            ("layers_solved", "Layers.", solved.n_layers if solved else 0),
+            ("round", "Exchanges with neighbours in this averaging.", at.round),
+            ("epoch", "How often all nodes had to go back.", transport.epoch),
+            ("layers_solved", "Finished layers.", solved.n_layers if solved else 0),
+            (
+                "certificate_expiry_timestamp_seconds",
+                "When this node's certificate ends, in seconds since 1970.",
+                source.keyring.current().expires.timestamp(),
+            ),
         ):
             yield GaugeMetricFamily(f"dssfn_{name}", text, value)
         if training.records:
             last = training.records[max(training.records)]
-            yield GaugeMetricFamily("dssfn_cost", "Of the whole network.", last.cost)
+            text = "Squared error of all nodes' training samples after the last layer."
+            yield GaugeMetricFamily("dssfn_cost", text, last.cost)
         yield from self._links()
 
     def _links(self) -> Iterator[Any]:
-        accounts = self._training.transport.accounts()
+        accounts = self._source.training.transport.accounts()
         for name, text, attribute in (
-            ("sent_bytes", "Letters to a neighbour.", "bytes_sent"),
-            ("received_bytes", "All that came from a neighbour.", "bytes_received"),
-            ("wait_seconds", "Waited for a neighbour.", "seconds_waited"),
-            ("connections", "Streams to a neighbour so far.", "n_connections"),
+            ("sent_bytes", "Bytes of messages sent to a neighbour.", "bytes_sent"),
+            ("received_bytes", "Bytes received from a neighbour.", "bytes_received"),
+            ("wait_seconds", "Seconds spent waiting for it.", "seconds_waited"),
+            ("connections", "Connections with a neighbour so far.", "n_connections"),
         ):
             family = CounterMetricFamily(f"dssfn_peer_{name}", text, labels=["peer"])
             for peer, (account, _) in accounts.items():
                 family.add_metric([peer], getattr(account, attribute))
             yield family
-        up = GaugeMetricFamily("dssfn_peer_up", "Connected or not.", labels=["peer"])
+        up = GaugeMetricFamily(
+            "dssfn_peer_up",
+            "1 while a neighbour is connected, else 0.",
+            labels=["peer"],
+        )
         for peer, (_, is_up) in accounts.items():
             up.add_metric([peer], is_up)
         yield up
 
 
 @contextmanager
-def serve_metrics(training: NodeTraining, address: str) -> Iterator[None]:
+def serve_metrics(source: StatusSource, address: str) -> Iterator[None]:
     """Answer GET /metrics until the context ends."""
     host, port = split_address(address)
     registry = CollectorRegistry()
-    registry.register(_Collector(training))
+    registry.register(_Collector(source))
     try:
         server, thread = start_http_server(port, addr=host, registry=registry)
     except OSError as exc:
         raise PlanError(
-            f"`metrics`: {address} cannot be opened ({exc.strerror}). Choose another."
+            f"`metrics`: {address} cannot be opened ({exc.strerror}). Choose another "
+            "address."
         ) from exc
     try:
         yield

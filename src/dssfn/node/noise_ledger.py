@@ -59,8 +59,9 @@ def noise_of(
     )
     if has_begun and not path.exists():
         raise PlanError(
-            f"`{path}` says what was spent of the privacy budget, and is gone, though "
-            "this node has begun to train. Put it back, or agree on a new plan."
+            f"`{path}` records how much of the privacy budget is spent, but it is "
+            "missing although this node has begun to train. Restore it, or agree on a "
+            "new plan."
         )
     _create(path, source.key)
     ledger = _read(path)
@@ -71,8 +72,8 @@ def noise_of(
         ledger = _read(path)
         if ledger is None or ledger.key != source.key:
             raise PlanError(
-                f"`{path}` says what was spent of the privacy budget, and has been "
-                "replaced while this node runs. Start it again."
+                f"`{path}` records how much of the privacy budget is spent, but it "
+                "was replaced while this node was running. Start the node again."
             )
         return ledger.releases
 
@@ -106,6 +107,6 @@ def _read(path: Path) -> _Ledger | None:
         return None
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as exc:
         raise PlanError(
-            f"`{path}` says what was spent of the privacy budget, and cannot be read: "
-            f"{exc}. Put back the latest copy of it, or agree on a new plan."
+            f"`{path}` records how much of the privacy budget is spent, but it cannot "
+            f"be read: {exc}. Restore the latest copy, or agree on a new plan."
         ) from exc

@@ -30,14 +30,14 @@ log = logging.getLogger("dssfn.node")
 MOST_SAMPLES = 50_000  # of a model for one node that nobody has asked for
 
 NO_SAMPLES = (
-    "all members were trained on all samples of this node. Name a file of other ones "
-    "as `test` in node.toml."
+    "all members were trained on all samples of this node. Give a file of other "
+    "samples as `test` in node.toml."
 )
 TOO_FEW = "this node has fewer samples than the plan has members."
 NOT_WANTED = "`local_model` is false in node.toml."
 TOO_MANY = (
     f"this node has more than {MOST_SAMPLES} samples. Write `local_model = true` in "
-    "node.toml to have it trained all the same."
+    "node.toml to train it all the same."
 )
 NOT_FINITE = "training on these samples alone gave numbers that are not finite."
 TOO_FAR = "a sample cannot be predicted; the log names it."
@@ -103,7 +103,7 @@ class OwnSamples:
 
     def _trained_alone(self, plan: Plan) -> Model:
         """Return the model of this node's samples, with the settings of the plan."""
-        log.info("a model of this node's samples alone is trained, to compare with")
+        log.info("training a model on this node's samples alone, for comparison")
         plan = plan.replace(
             folds="rows", publish_scores=False, consensus="auto", n_rounds=None
         )

@@ -53,14 +53,14 @@ class Answer(NamedTuple):
     more: str = ""  # another line of the head
 
 
-_BAD = Answer("400 Bad Request", "This is not a request that is answered here.\n")
+_BAD = Answer("400 Bad Request", "This page does not answer such requests.\n")
 _MISDIRECTED = Answer(
     "421 Misdirected Request",
     "Ask for this page by an address, by localhost, or by the host of `page`.\n",
 )
 _UNKNOWN = Answer("404 Not Found", f"There are {PAGE} and {JSON}.\n")
 _METHOD = Answer("405 Method Not Allowed", "", more="Allow: GET, HEAD\r\n")
-FAILED = Answer("500 Internal Server Error", "This is a fault of dssfn.\n")
+FAILED = Answer("500 Internal Server Error", "This is a bug in dssfn.\n")
 
 
 @dataclass(slots=True)

@@ -32,23 +32,23 @@ def ask_status(spec: NodeSpec) -> Status:
     if spec.page is None:
         raise TransportError(
             f'{spec.name} has no status page. Put `page = "127.0.0.1:9401"` into its '
-            "file, and start it again: it goes on from its checkpoint."
+            "file, and start it again: it resumes from its checkpoint."
         )
     try:
         answer = _get(spec.page)
     except (OSError, HTTPException) as exc:
         why = getattr(exc, "strerror", None) or str(exc) or type(exc).__name__
         raise TransportError(
-            f"{spec.name} does not answer at {spec.page} ({why}). Start it with `dssfn "
-            "node run`; if it runs, its file had another `page`, or none, when it was "
-            "started."
+            f"{spec.name} does not answer at {spec.page} ({why}). Start it with "
+            "`dssfn node run`. If it is running, its file had another `page`, or "
+            "none, when it was started."
         ) from exc
     status = _decoded(answer)
     if status is None or status.node != spec.name:
         who = f"the node {status.node}" if status else "another program"
         raise TransportError(
-            f"`page`: {who} answers at {spec.page}, not {spec.name}. Choose a port of "
-            "its own."
+            f"`page`: {who} answers at {spec.page}, not {spec.name}. Choose a port "
+            "that nothing else uses."
         )
     return status
 

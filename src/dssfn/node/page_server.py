@@ -50,9 +50,9 @@ def open_port(address: str) -> socket.socket:
     except (OSError, UnicodeError) as exc:
         why = getattr(exc, "strerror", None) or exc
         raise TransportError(
-            f"`page`: {address} cannot be opened ({why}). Another program may use the "
-            "port, or this machine has no such address. End that program, or choose "
-            "another address."
+            f"`page`: {address} cannot be opened ({why}). Either another program uses "
+            "the port, or this machine has no such address. Stop that program, or "
+            "choose another address."
         ) from exc
 
 
@@ -61,9 +61,9 @@ def open_to_others(port: socket.socket) -> Iterator[str]:
     host, number = port.getsockname()[:2]
     if not ipaddress.ip_address(host.partition("%")[0]).is_loopback:
         yield (
-            f"`page`: anybody who reaches port {number} of {host} can read the status "
-            "of this node, without a password. Use 127.0.0.1, and a tunnel over ssh "
-            "from elsewhere."
+            f"`page`: anyone who can reach port {number} of {host} can read this "
+            "node's status without a password. Use 127.0.0.1, and an ssh tunnel to "
+            "read it from elsewhere."
         )
 
 

@@ -213,8 +213,9 @@ def prepare_out(spec: NodeSpec, plan: Plan) -> Path:
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise InputError(
-            f"`out`: model and checkpoints need {needed / 1e6:.0f} MB in `{folder}`, "
-            f"where {free / 1e6:.0f} MB are free. Make room, or choose another folder."
+            f"`out`: the model and checkpoints need {needed / 1e6:.0f} MB in "
+            f"`{folder}`, but only {free / 1e6:.0f} MB are free. Free some space, or "
+            "choose another folder."
         )
     return folder
 
@@ -247,8 +248,9 @@ def examine(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
         lists = read_revoked(spec.revoked, spec.authorities, trusted)
         identity = replace(identity, revoked=lists)
         identity.check_usable()
-        until = f", until {lists.ends:%Y-%m-%d}" if lists.ends else ""
-        return f"{len(lists.moments)} certificates count no more{until}"
+        n = len(lists.moments)
+        until = f"; the list is valid until {lists.ends:%Y-%m-%d}" if lists.ends else ""
+        return f"{n} certificate{'s' * (n != 1)} revoked{until}"
 
     def out() -> str:
         return str(prepare_out(spec, plan))
@@ -302,24 +304,24 @@ def _quorum_of(federation: Federation) -> str:
     """Say how many nodes go on without the others."""
     others = len(federation.nodes) - (federation.quorum or 0)
     return (
-        f"{federation.quorum} of {len(federation.nodes)} nodes go on if up to {others} "
-        f"are gone for {leave_after_of(federation):g} s; who leaves or comes back "
-        "shows the others how many rows it has"
+        f"{federation.quorum} of {len(federation.nodes)} nodes continue if up to "
+        f"{others} are gone for {leave_after_of(federation):g} s; a node that leaves "
+        "or comes back reveals to the others how many rows it has"
     )
 
 
 def _masks_of(spec: NodeSpec, federation: Federation) -> Finding:
     """Say who would have to work together to see what this node sends."""
     if not federation.secure:
-        text = "none, as `secure = false` says: others see sums of this node's rows"
+        text = "none, because of `secure = false`: others see sums of this node's rows"
         return Finding("masks", None, text)
     if federation.training.folds == "nodes":
-        text = '`folds = "nodes"` tells all nodes the sums of layer 0 of each of them'
+        text = '`folds = "nodes"` reveals each node\'s sums of layer 0 to all nodes'
         return Finding("masks", None, text)
     if not federation.hides_nodes:
         text = (
-            "of two nodes each can take its own sums from the total, which leaves the "
-            "other's; masks hide them from third parties only"
+            "with two nodes, each can subtract its own sums from the total, which "
+            "leaves the other's; masks hide them only from third parties"
         )
         return Finding("masks", None, text)
     partners = mask_partners(len(federation.nodes), federation.n_partners)
@@ -327,7 +329,10 @@ def _masks_of(spec: NodeSpec, federation: Federation) -> Finding:
     shown = ", ".join(names[:MOST_NAMES_SHOWN])
     if len(names) > MOST_NAMES_SHOWN:
         shown += f" and {len(names) - MOST_NAMES_SHOWN} more"
-    text = f"shared with {shown}: only all of them together see this node's sums"
+    text = (
+        f"shared with {shown}: only if all of them colluded could they see this "
+        "node's sums"
+    )
     return Finding("masks", True, text)
 
 
@@ -337,10 +342,10 @@ def _examine_checkpoint(checkpoints: Checkpoints, plan: Plan) -> Iterator[Findin
         saved = checkpoints.load(plan)
         if saved.furthest is not None:
             last = saved.furthest.n_layers - 1
-            return f"layers 0 to {last}; the training goes on from there"
+            return f"layers 0 to {last}; training resumes from there"
         if saved.totals:
-            return "sums of layer 0; the training goes on from there"
-        return "it cannot be used; the training starts from scratch"
+            return "sums of layer 0; training resumes from there"
+        return "it cannot be used; training starts from scratch"
 
     if checkpoints.path.exists() or checkpoints.aside.exists():
         yield _finding("checkpoint", checkpoint)
@@ -363,9 +368,9 @@ def check_port(listen: str) -> None:
             trial.bind((host, port))
         except OSError as exc:
             raise TransportError(  # not the file's fault: it may pass by itself
-                f"`listen`: {listen} cannot be opened ({exc.strerror}). Another "
-                "program may use the port, or this machine has no such address. End "
-                "that program, or choose another address."
+                f"`listen`: {listen} cannot be opened ({exc.strerror}). Either "
+                "another program uses the port, or this machine has no such address. "
+                "Stop that program, or choose another address."
             ) from exc
 
 
@@ -380,9 +385,15 @@ def _reach_all(
         return
     for one in neighbours:
         if one.address is None:
-            yield Finding(one.name, None, "dials this node, so it cannot be tried")
+            yield Finding(
+                one.name,
+                None,
+                "connects to this node, so it cannot be tested from here",
+            )
         elif identity is None:
-            text = f"{one.address}: not tried without a certificate of this node's own"
+            text = (
+                f"{one.address}: not tested, as this node has no certificate of its own"
+            )
             yield Finding(one.name, None, text)
         else:
             yield reach(spec, identity, one.name, one.address)
@@ -404,8 +415,8 @@ def reach(spec: NodeSpec, identity: Identity, name: str, address: str) -> Findin
         return Finding(name, False, f"{address}: TLS failed ({why})")
     except OSError as exc:
         text = exc.strerror or str(exc) or f"no answer within {REACH:g} s"
-        return Finding(name, None, f"{address}: not reached ({text}); is it running?")
-    return Finding(name, True, f"{address}: reached, and its certificate is good")
+        return Finding(name, None, f"{address}: not reachable ({text}); is it running?")
+    return Finding(name, True, f"{address}: reachable, and its certificate is valid")
 
 
 def _be_accepted(

@@ -26,7 +26,7 @@ from dssfn.node.verification import day
 log = logging.getLogger("dssfn.node")
 
 TRY_AGAIN = 60.0  # seconds until files that cannot be used are looked at again
-_PAIR, _LIST = "certificate, key or authorities", "list of revoked certificates"
+_PAIR, _LIST = "certificate, key or authorities", "revocation list"
 
 
 class Keyring(Protocol):
@@ -107,12 +107,14 @@ class RenewableIdentity:
         except IdentityError as exc:
             self._refused[what] = seen, time.monotonic() + TRY_AGAIN
             if seen != refused:
-                log.warning("the new %s cannot be used, the old stays: %s", what, exc)
+                log.warning(
+                    "the new %s cannot be used, so the old one stays: %s", what, exc
+                )
             return False
         self._refused.pop(what, None)
         self._said.clear()
         log.info(
-            "took a new %s: certificate until %s, %d revoked",
+            "loaded a new %s: certificate valid until %s, %d revoked",
             what, day(self._identity.expires), len(self._identity.revoked.moments),
         )  # fmt: skip
         return True
@@ -130,15 +132,13 @@ class RenewableIdentity:
     def _mind_dates(self) -> None:
         """Say once if this node, or its list, has reached its end meanwhile."""
         if fault := self._identity.fault():
-            self._say(
-                f"{fault} Put a new one in its place: it is taken without a restart."
-            )
+            self._say(f"{fault} Replace it: it is loaded without a restart.")
         ends = self._identity.revoked.ends
         if ends is not None and datetime.now(UTC) > ends:
             self._say(
-                f"The list of revoked certificates `{self._revoked}` ended on "
-                f"{day(ends)}; it is used until a newer one takes its place, but does "
-                "not do for another start."
+                f"The revocation list `{self._revoked}` expired on {day(ends)}. It is "
+                "used until a newer one replaces it, but this node cannot be started "
+                "again with it."
             )
 
     def _say(self, text: str) -> None:

@@ -24,7 +24,7 @@ from dssfn.certificate_names import UNREADABLE
 
 _LABEL = "X509 CRL"
 _BLOCK = re.compile(rb"-----BEGIN X509 CRL-----.*?-----END X509 CRL-----", re.DOTALL)
-_RENEW = "`dssfn federation revoke`, or the authority that signed it, makes a new one"
+_RENEW = "`dssfn federation revoke`, or the authority that signed it, issues a new one"
 
 _log = logging.getLogger(__name__)
 
@@ -104,7 +104,7 @@ def _lists_in(path: str | Path, pem: bytes) -> list[x509.CertificateRevocationLi
         found = []
     if len(found) != pem.count(b"-----BEGIN X509 CRL-----") or not found:
         raise IdentityError(
-            f"`{path}` must hold a list of revoked certificates as PEM, with a line "
+            f"`{path}` must hold a revocation list (CRL) as PEM, with a line "
             f"'-----BEGIN {_LABEL}-----', but {what_came(pem, _LABEL, 'crl')}."
         )
     return found
@@ -128,14 +128,15 @@ def _check_signer(
     issuer = revoked.issuer.rfc4514_string() or "no name"
     known = [one for one in roots if one.subject == revoked.issuer]
     why = (
-        "its signature is not by that authority's key, or that may sign no lists"
+        "its signature is not by that authority's key, or that authority may not sign "
+        "lists"
         if known
-        else "that is none of them"
+        else "that is not one of them"
     )
     raise IdentityError(
-        f"The list of revoked certificates `{path}` must be signed by an authority in "
-        f"`{authorities}`, but it is in the name of `{issuer}`, and {why}. Take the "
-        "list from the federation's organiser, over a way that you trust."
+        f"The revocation list `{path}` must be signed by an authority in "
+        f"`{authorities}`, but it is in the name of `{issuer}`, and {why}. Get the "
+        "list from the federation's organiser, over a channel that you trust."
     )
 
 
@@ -163,19 +164,17 @@ def _check_dates(revoked: x509.CertificateRevocationList, path: str | Path) -> N
     start, end = revoked.last_update_utc, revoked.next_update_utc
     if end is not None and now > end:
         raise IdentityError(
-            f"The list of revoked certificates `{path}` ended on {day(end)}; now it is "
-            f"{day(now)}. A newer one may name more: {_RENEW}."
+            f"The revocation list `{path}` expired on {day(end)}; it is "
+            f"now {day(now)}. A newer one may name more: {_RENEW}."
         )
     if now < start:
         raise IdentityError(
-            f"The list of revoked certificates `{path}` is valid from {day(start)} "
-            f"only; now it is {day(now)}. Wait, or set this machine's clock if it is "
-            "wrong."
+            f"The revocation list `{path}` is not valid before {day(start)}; it is "
+            f"now {day(now)}. Wait, or correct this machine's clock."
         )
     if end is not None and end - now < timedelta(days=WARN_DAYS):
         _log.warning(
-            "The list of revoked certificates `%s` ends on %s. Get a newer one in "
-            "time: %s.",
+            "The revocation list `%s` expires on %s. Get a newer one in time: %s.",
             path, day(end), _RENEW,
         )  # fmt: skip
 
@@ -191,14 +190,13 @@ def _entries(
         }
     except UNREADABLE as exc:
         raise IdentityError(
-            f"The list of revoked certificates `{path}` must follow X.509, but does "
-            f"not: {exc}. Have it made again."
+            f"The revocation list `{path}` must follow X.509, but does not: {exc}. "
+            "Have it reissued."
         ) from exc
     if beyond:
         raise IdentityError(
-            f"The list of revoked certificates `{path}` must be a full list of one "
-            f"authority's own certificates, but it {beyond[0]}. Ask the authority for "
-            "a full one."
+            f"The revocation list `{path}` must be a full list of one authority's own "
+            f"certificates, but it {beyond[0]}. Ask the authority for a full list."
         )
     return found
 
@@ -209,7 +207,7 @@ def _beyond(revoked: x509.CertificateRevocationList) -> Iterator[str]:
         value = extension.value
         if isinstance(value, x509.IssuingDistributionPoint):
             if value.indirect_crl:
-                yield "also speaks for other authorities (indirectCRL)"
+                yield "also covers other authorities (indirectCRL)"
             elif (
                 value.only_some_reasons
                 or value.only_contains_ca_certs
@@ -217,7 +215,7 @@ def _beyond(revoked: x509.CertificateRevocationList) -> Iterator[str]:
             ):
                 yield "leaves some certificates out (issuingDistributionPoint)"
         elif isinstance(value, x509.DeltaCRLIndicator):
-            yield "has changes only (deltaCRLIndicator)"
+            yield "holds only changes (deltaCRLIndicator)"
         elif extension.critical:
             yield f"has a critical extension {extension.oid.dotted_string}"
     for one in revoked:

@@ -201,8 +201,10 @@ class NodeTraining:
             if not self._may_end_alone:
                 raise
             log.info(
-                "%s is not there; it is not needed, this node's model is complete",
+                "%s is not connected, but no longer needed: this node's model is "
+                "complete",
                 exc.peer or "a neighbour",
+                extra={"peer": exc.peer},
             )
             assert self.furthest is not None
             return model_of(self.plan, self.furthest)
@@ -230,7 +232,7 @@ class NodeTraining:
         solved = self.furthest.n_layers if self.furthest else 0
         most = "" if self.plan.finds_size else f" of {self.plan.depth + 1}"
         return (
-            f"{solved}{most} layers are saved; to go on from there: {TRAINING} {node}"
+            f"{solved}{most} layers are saved; to resume from there: {TRAINING} {node}"
         )
 
     def _load(self) -> None:
@@ -243,7 +245,8 @@ class NodeTraining:
             if self._may_end_alone:
                 self.transport.finish()
         if self.furthest:
-            log.info("found layers 0 to %d", self.furthest.n_layers - 1)
+            last = self.furthest.n_layers - 1
+            log.info("found layers 0 to %d", last, extra={"layer": last})
 
     @property
     def _may_end_alone(self) -> bool:
@@ -294,6 +297,7 @@ class NodeTraining:
             group.epoch,
             ", ".join(self._named(group.members)),
             f"; without {', '.join(self._named(absent))}" if absent else "",
+            extra={"epoch": group.epoch},
         )
         return Company(
             Assembly(
@@ -329,9 +333,9 @@ class NodeTraining:
         n_members, quorum = len(here.members), self.elastic.quorum
         if n_members < quorum and not is_complete(self.plan, found.progress):
             raise ProtocolError(
-                f"A member has said that it holds the finished model, and does not: "
-                f"{n_members} nodes are connected, and {quorum} must be to train "
-                "(`quorum`). Ask all members what they run, then start this node again."
+                f"A node claims to hold the finished model but does not: {n_members} "
+                f"nodes are connected, and {quorum} must be to train (`quorum`). Ask "
+                "all organisations what their nodes run, then start this node again."
             )
 
     def _train(self, here: Company) -> None:
@@ -342,7 +346,8 @@ class NodeTraining:
         if is_complete(self.plan, start):
             log.info("all nodes have all layers")
         else:
-            log.info("layer %d begins", start.n_layers if start else 0)
+            layer = start.n_layers if start else 0
+            log.info("layer %d begins", layer, extra={"layer": layer})
         program = train_node(
             self.samples,
             self.plan,
@@ -416,15 +421,15 @@ class NodeTraining:
         if self.elastic is None:
             agreed = here.everybody.reconcile(self.progress)
             if agreed is None:
-                raise NumericalError("Nodes have ended with different models.")
+                raise NumericalError("Nodes ended up with different models.")
             if agreed is not self.progress:
                 self._save(agreed)
             return
         if not here.everybody.have_same(fingerprint(self.progress)):
-            raise NumericalError("Nodes have ended with different models.")
+            raise NumericalError("Nodes ended up with different models.")
         self._settle()
         if self.transport.newcomers:
-            raise Regroup("A node has come that lacks the finished model.")
+            raise Regroup("A node has joined that lacks the finished model.")
 
     def _settle(self) -> None:
         """Take the model as finished: all members of the group have it."""
@@ -446,7 +451,7 @@ class NodeTraining:
             return
         if progress.n_averagings != self.course.n_found:
             raise ProtocolError(
-                "a neighbour has handed over totals of a layer that are not all used"
+                "a neighbour has handed over more totals of a layer than are used"
             )
         before = self.course.only_solved()
         self.course = self.course.solved(progress)
@@ -459,7 +464,7 @@ class NodeTraining:
             self._take_back(before)
             raise
         if wish[0] < 0 and not is_complete(self.plan, progress):
-            raise Regroup("A node has come, and takes part from the next layer on.")
+            raise Regroup("A node has joined and takes part from the next layer on.")
 
     def _take_back(self, course: Course) -> None:
         """Forget a layer in which nodes differ."""

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dssfn._plain_text import printable
 from dssfn.federation import Federation
+from dssfn.node.log_file import LogFile
+from dssfn.node.log_format import format_of
 from dssfn.node.native_log import native_lines
 from dssfn.node.spec import NodeSpec
 
@@ -33,32 +34,26 @@ def session(
     warnings : iterable of str
         What its operator should know before the node meets the others.
     """
-    with native_lines(), _logging(out / LOG_FILE):
-        log.info("%s starts: plan %s", spec.name, federation.fingerprint()[:16])
+    with native_lines(), _logging(spec, out / LOG_FILE):
+        plan = federation.fingerprint()[:16]
+        log.info("%s starts: plan %s", spec.name, plan, extra={"plan": plan})
         for warning in warnings:
             log.warning("%s", warning)
         yield
 
 
-class _OneLine(logging.Formatter):
-    """A log format without escape codes or line breaks that would forge another line.
-
-    That holds for all that is logged: names on certificates, labels, error texts.
-    """
-
-    def format(self, record: logging.LogRecord) -> str:
-        return printable(super().format(record))
-
-
 @contextmanager
-def _logging(path: Path) -> Iterator[None]:
+def _logging(spec: NodeSpec, path: Path) -> Iterator[None]:
     """Log to standard error and to a file that only its owner can read."""
     shown = logging.StreamHandler(sys.stderr)
-    shown.setFormatter(_OneLine("%(asctime)s %(message)s", "%H:%M:%S"))
+    shown.setFormatter(
+        format_of(spec.log_format, spec.name, "%(asctime)s %(message)s", "%H:%M:%S")
+    )
     shown.setLevel(logging.INFO)
-    path.touch(mode=0o600)
-    kept = logging.FileHandler(path, encoding="utf-8", errors="replace")
-    kept.setFormatter(_OneLine("%(asctime)s %(levelname)s %(message)s"))
+    kept = LogFile(path, max_bytes=spec.log_max_bytes, backups=spec.log_backups)
+    kept.setFormatter(
+        format_of(spec.log_format, spec.name, "%(asctime)s %(levelname)s %(message)s")
+    )
     log.setLevel(logging.DEBUG)
     for handler in (shown, kept):
         log.addHandler(handler)

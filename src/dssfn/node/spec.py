@@ -13,9 +13,14 @@ import msgspec
 from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.errors import PlanError
 from dssfn.federation import Federation, load_federation, split_address
+from dssfn.hints import unknown
+from dssfn.node.log_file import BACKUPS, MAX_BYTES
+from dssfn.node.log_format import FORMATS, TEXT
 from dssfn.toml_text import convert_toml, read_toml
 
 NODE_FILE = "node.toml"
+LEAST_LOG = 4096  # bytes
+MOST_BACKUPS = 1000
 PATHS = ("plan", "data", "test", "out", "certificate", "key", "authorities", "revoked")
 
 
@@ -64,6 +69,12 @@ class NodeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         Address and port on which to serve the status page; left out, there is none.
     start_deadline : float, optional
         Seconds to wait at the start until all nodes have met; by default without end.
+    log_format : {"text", "json"}
+        How lines of the log are written: for people, or one JSON object a line.
+    log_max_bytes : int
+        How large the log may become before it is rotated.
+    log_backups : int
+        How many older logs are kept.
     """
 
     name: str
@@ -85,6 +96,9 @@ class NodeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     metrics: str | None = None
     page: str | None = None
     start_deadline: float | None = None
+    log_format: str = TEXT
+    log_max_bytes: int = MAX_BYTES
+    log_backups: int = BACKUPS
 
     def __post_init__(self) -> None:
         for address in (self.listen, self.metrics, self.page, *self.peers.values()):
@@ -97,14 +111,29 @@ class NodeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         if self.start_deadline is not None and not self.start_deadline > 0:
             raise PlanError(
                 "`start_deadline` must be a positive number of seconds, got "
-                f"{self.start_deadline:g}. Leave it out to wait without end."
+                f"{self.start_deadline:g}. Leave it out to wait without a limit."
+            )
+        self._check_log()
+
+    def _check_log(self) -> None:
+        if self.log_format not in FORMATS:
+            raise PlanError(unknown("log_format", self.log_format, FORMATS))
+        if self.log_max_bytes < LEAST_LOG:
+            raise PlanError(
+                f"`log_max_bytes` must be at least {LEAST_LOG}, a few lines, got "
+                f"{self.log_max_bytes}. Leave it out for {MAX_BYTES:,}."
+            )
+        if not 1 <= self.log_backups <= MOST_BACKUPS:
+            raise PlanError(
+                f"`log_backups` must lie in 1..{MOST_BACKUPS}, got "
+                f"{self.log_backups}. Leave it out for {BACKUPS}."
             )
 
     def _check_page(self, page: str) -> None:
         if split_address(page)[1] == 0 or page in (self.listen, self.metrics):
             raise PlanError(
-                "`page` must name a port of its own, not 0 nor that of `listen` or "
-                f"`metrics`; got {page!r}. As an example: 127.0.0.1:9401."
+                "`page` must have a port of its own, not 0 nor that of `listen` or "
+                f"`metrics`; got {page!r}. For example: 127.0.0.1:9401."
             )
 
 
@@ -119,8 +148,8 @@ def load_node(path: str | Path) -> tuple[NodeSpec, Federation]:
     content = read_toml(path, "node")
     if "nodes" in content and "training" in content:
         raise PlanError(
-            f"`{path}` must be a node's file, got the plan of a federation. Give the "
-            f"{NODE_FILE} that names it."
+            f"`{path}` must be a node's file, got a federation's plan. Give the "
+            f"{NODE_FILE} that refers to it."
         )
     spec: NodeSpec = convert_toml(content, NodeSpec, path, [NodeSpec, ReadOptions])
     folder = path.resolve().parent

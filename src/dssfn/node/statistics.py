@@ -100,7 +100,7 @@ class NodeStatistics:
             sites=sites,
         )
         if not all_nodes.have_same_digest(agreed.sha256):
-            raise NumericalError("Nodes have ended with different statistics.")
+            raise NumericalError("Nodes ended up with different statistics.")
         return agreed
 
     def _site(self) -> Site | None:

@@ -125,16 +125,16 @@ def _doing(
     has_left: bool,
 ) -> str:
     if has_left:
-        return "has its model, and measures how good it is here"
+        return "has its model and measures how well it does here"
     names = ", ".join(waits_for)
     if not training.transport.have_met:
-        return f"meets the others; waits for {names}" if names else "meets the others"
-    what = f"works on layer {layer}"
+        return f"meets the others; waiting for {names}" if names else "meets the others"
+    what = f"trains layer {layer}"
     if layer is None:
         what = "compares its model with the others'"
     elif layer == 0 and training.transport.at.layer < 0:
         what = "agrees with the others on how to begin"
-    return f"{what}; waits for {names}" if names else what
+    return f"{what}; waiting for {names}" if names else what
 
 
 def _nodes(

@@ -70,13 +70,13 @@ def what_came(pem: bytes, wanted: str, tool: str) -> str:
         The command of openssl that reads it.
     """
     if b"PRIVATE KEY-----" in pem:
-        return "it holds a private key; keep that in its own file"
+        return "it holds a private key, which belongs in a file of its own"
     if f"-----BEGIN {wanted}-----".encode() in pem:
-        return "the one in it is damaged; copy it again"
+        return "the one in it is damaged; copy the file again"
     if b"CERTIFICATE REQUEST-----" in pem:
         return "it holds a request; have your authority sign it"
     if b"-----BEGIN CERTIFICATE-----" in pem:
-        return "it holds a certificate, which is signed already"
+        return "it holds a certificate, which is already signed"
     if pem[:1] == b"\x30":
         return f"it seems to be DER; `openssl {tool} -inform der -in FILE` converts it"
     return "it is empty" if not pem.strip() else "it holds something else"
@@ -95,12 +95,12 @@ def check_pair(
         return
     if any(owners):
         raise IdentityError(
-            f"`{certificate}` must begin with the node's own certificate, but it is "
-            f"number {owners.index(True) + 1} there. Put it first."
+            f"`{certificate}` must begin with the node's own certificate, but that "
+            f"one comes as number {owners.index(True) + 1}. Put it first."
         )
     raise IdentityError(
         f"The key `{key}` must belong to the certificate `{certificate}`, but that is "
-        f"for another key. Copy both again, or make new ones together: {_RENEW}."
+        f"for another key. Copy both again, or create new ones together: {_RENEW}."
     )
 
 
@@ -140,7 +140,8 @@ def checked_kind(key: object, what: str) -> PublicKey:
     size = f" of {key.key_size} bits" if isinstance(key, rsa.RSAPublicKey) else ""
     raise IdentityError(
         f"{what} must be ECDSA on P-256 or P-384, or RSA of at least "
-        f"{_LEAST_RSA_BITS} bits; got {kind}{size}. Make another key and certificate."
+        f"{_LEAST_RSA_BITS} bits; got {kind}{size}. Create another key and "
+        "certificate."
     )
 
 
@@ -162,17 +163,17 @@ def check_dates(own: x509.Certificate, path: str | Path) -> None:
     start, end = own.not_valid_before_utc, own.not_valid_after_utc
     if now > end:
         raise IdentityError(
-            f"The certificate `{path}` ended on {day(end)}; now it is {day(now)}. "
+            f"The certificate `{path}` expired on {day(end)}; it is now {day(now)}. "
             f"Renew it: {_RENEW}."
         )
     if now < start:
         raise IdentityError(
-            f"The certificate `{path}` is valid from {day(start)} only; now it is "
-            f"{day(now)}. Wait, or set this machine's clock if it is wrong."
+            f"The certificate `{path}` is not valid before {day(start)}; it is now "
+            f"{day(now)}. Wait, or correct this machine's clock."
         )
     if end - now < timedelta(days=WARN_DAYS):
         _log.warning(
-            "The certificate `%s` ends on %s. Renew it in time: %s.",
+            "The certificate `%s` expires on %s. Renew it in time: %s.",
             path, day(end), _RENEW,
         )  # fmt: skip
 
@@ -188,9 +189,9 @@ def check_uses(own: x509.Certificate, path: str | Path) -> None:
         missing.append("keyUsage digitalSignature")
     if missing:
         raise IdentityError(
-            f"The certificate `{path}` must be for clients and servers, as a node both "
-            f"calls and answers, but it lacks {' and '.join(missing)}. Ask your "
-            "authority for one with clientAuth, serverAuth and digitalSignature."
+            f"The certificate `{path}` must be for clients and servers, as a node is "
+            f"both, but it lacks {' and '.join(missing)}. Ask your authority for one "
+            "with clientAuth, serverAuth and digitalSignature."
         )
 
 
@@ -219,8 +220,8 @@ def check_signers(
     raise IdentityError(
         f"The certificate `{certificate}` must be signed by an authority in "
         f"`{authorities}`, which holds {known}, but `{_subject(last)}` was signed by "
-        f"`{_issuer(last)}`.{doubts} Take the file of authorities that belongs to this "
-        "federation; certificates in between go after the node's own."
+        f"`{_issuer(last)}`.{doubts} Use this federation's file of authorities; "
+        "intermediate certificates go after the node's own."
     )
 
 
@@ -244,13 +245,13 @@ def is_authority(certificate: x509.Certificate) -> bool:
 def _fault(signer: x509.Certificate) -> str:
     """Return why a signer does not count; empty if it does."""
     if not is_authority(signer):
-        return "has signed it, but is no authority (basicConstraints)"
+        return "signed it, but is not an authority (basicConstraints)"
     now = datetime.now(UTC)
     start, end = signer.not_valid_before_utc, signer.not_valid_after_utc
     if start <= now <= end:
         return ""
     return (
-        f"has signed it, but is valid from {day(start)} to {day(end)} only; now it is "
+        f"signed it, but is valid only from {day(start)} to {day(end)}; it is now "
         f"{day(now)}"
     )
 

@@ -104,7 +104,7 @@ def _accounting() -> tuple[Any, Any]:
         from dp_accounting.rdp import RdpAccountant
     except ImportError as exc:
         raise InputError(
-            "`epsilon` needs the package dp-accounting, which counts what was spent. "
-            "Install it with: pip install 'dssfn[privacy]'."
+            "`epsilon` needs the package dp-accounting, which computes how much of "
+            "the budget is spent. Install it with: pip install 'dssfn[privacy]'."
         ) from exc
     return dp_accounting, RdpAccountant

@@ -77,7 +77,9 @@ class Clipped:
         shorter = np.sqrt(self.longest / np.maximum(squares, self.longest))
         Z: Array = np.floor(units * (FINER * SAFELY * shorter))
         if np.einsum("ij,ij->j", Z, Z).max(initial=0.0) > self.longest:
-            raise NumericalError("A row is longer than agreed; this processor errs.")
+            raise NumericalError(
+                "A row is longer than its bound; this processor computes wrongly."
+            )
         return Z
 
 

@@ -112,11 +112,11 @@ class NoiseSource:
         factors = [one.factor for one in (*self.releases, release)]
         if not self.budget.allows(factors):
             raise PlanError(
-                f"`epsilon`: the budget of {self.budget.epsilon:g} is spent. This node "
-                f"has sent its sums ({release.name}) before, and now they are others, "
-                "because the data of some node have changed, or a member began anew "
-                "without its ledger; both together would cost "
-                f"{self.budget.spent(factors):.3g}. Put back what has changed, or "
+                f"`epsilon`: the budget of {self.budget.epsilon:g} is spent. This "
+                f"node has sent its sums ({release.name}) before, and now they "
+                "differ, because some node's data have changed or a node started "
+                "afresh without its ledger; both together would cost "
+                f"{self.budget.spent(factors):.3g}. Restore what has changed, or "
                 "agree on a new plan, knowing that both budgets add up."
             )
         self.releases.append(release)

@@ -208,8 +208,8 @@ def _agree_outputs(O: Array, node: NodeId) -> Program[Array]:
     size = float(np.linalg.norm(O))
     if not np.linalg.norm(agreed - O) <= LARGEST_ROUNDING * size:
         raise NumericalError(
-            "The first node computes another output matrix from the same totals. "
-            "Somebody does not follow the plan, or runs another version."
+            "The first node computes another output matrix from the same totals. Some "
+            "node does not follow the plan, or runs another version."
         )
     return agreed
 
@@ -228,8 +228,8 @@ def _checked(chunks: Iterator[Rows]) -> Iterator[Rows]:
     for rows in chunks:
         if rows.weights is not None:
             raise DataError(
-                "`sample_weight` must be left out with `epsilon`: the noise is made "
-                "for rows that count once. Train without weights."
+                "`sample_weight` must be left out with `epsilon`: the noise is "
+                "calibrated for rows that count once. Train without weights."
             )
         is_one_hot = (rows.T == 1).sum(axis=0) == 1
         if not (is_one_hot & ((rows.T != 0).sum(axis=0) == 1)).all():

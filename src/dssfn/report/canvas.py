@@ -23,14 +23,16 @@ from dssfn.report.numbers import power
 
 try:
     import matplotlib
+    from matplotlib import colormaps
     from matplotlib.axes import Axes
     from matplotlib.collections import LineCollection
+    from matplotlib.colors import to_hex, to_rgba
     from matplotlib.figure import Figure
-    from matplotlib.patches import Rectangle
+    from matplotlib.patches import Circle, Patch, Rectangle, Wedge
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 except ImportError as exc:
     raise InputError(
-        "The report needs matplotlib. Install it with: pip install 'dssfn[report]'"
+        "Figures need matplotlib. Install it with: pip install 'dssfn[report]'"
     ) from exc
 
 __all__ = [
@@ -49,14 +51,18 @@ __all__ = [
     "TEXT",
     "WIDTH",
     "Axes",
+    "Circle",
     "Drawing",
     "FuncFormatter",
     "LineCollection",
     "LogLocator",
     "Look",
     "MaxNLocator",
+    "Patch",
     "Rectangle",
+    "Wedge",
     "bare",
+    "colormaps",
     "finish",
     "legend_above",
     "log_log",
@@ -66,6 +72,8 @@ __all__ = [
     "percent_axis",
     "power_or_number",
     "style",
+    "to_hex",
+    "to_rgba",
 ]
 
 # Okabe and Ito's blue and vermilion, which all eyes tell apart; the rest is grey.

@@ -71,7 +71,7 @@ class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def __post_init__(self) -> None:
         if not self.name or self.name != self.name.strip():
             raise PlanError(
-                f"A column's `name` must not be empty nor end in blanks, got "
+                "A column's `name` must not be empty or end in spaces, got "
                 f"{self.name!r}."
             )
         if self.kind not in KINDS:
@@ -124,7 +124,7 @@ class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             if level_text(written) in texts:
                 raise PlanError(
                     f"Column `{self.name}`: {written!r} is a level itself, so it must "
-                    f"not be the same as {level!r}. Remove one of both."
+                    f"not be the same as {level!r}. Remove one of them."
                 )
 
     @property
@@ -301,7 +301,7 @@ class Schema(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         alike = [name for name, count in features.items() if count > 1]
         if alike:
             raise PlanError(
-                f"Two columns of a schema must not give features of one name, got "
+                "Two columns of a schema must not give features of the same name, got "
                 f"`{alike[0]}` twice. Rename a column."
             )
 

@@ -51,7 +51,8 @@ def merge(schemas: Mapping[str, Schema]) -> Merged:
         if target is not None and name == target.column:
             conflicts.append(
                 f"Column `{name}` is the target elsewhere, but a feature in "
-                f"{', '.join(there)}. Make it the target of all, or remove it there."
+                f"{', '.join(there)}. Make it the target in all of them, or remove it "
+                "there."
             )
             continue
         lacking = [who for who in schemas if who not in there]
@@ -77,9 +78,9 @@ def _column(
     used = {who: one for who, one in there.items() if one.is_feature}
     if lacking and used:
         conflicts.append(
-            f"Column `{name}` is not in {', '.join(lacking)}. Ignore it in the others; "
-            "or add it there with its kind and `missing = true`, and to the table "
-            "with empty fields."
+            f"Column `{name}` is missing in {', '.join(lacking)}. Ignore it in the "
+            "others; or add it there with its kind and `missing = true`, and add it "
+            "to the table with empty fields."
         )
     if not used:
         return next(iter(there.values()))
@@ -130,8 +131,8 @@ def _common_kind(name: str, used: Mapping[str, Column], conflicts: list[str]) ->
         if one.kind == "category" and not _are_few_numbers(one)
     )
     conflicts.append(
-        f"Column `{name}` is a number in {number}, but a category in {category}. Say "
-        "the same in both."
+        f"Column `{name}` is a number in {number}, but a category in {category}. Use "
+        "the same kind in both."
     )
     return kinds[number]
 
@@ -155,8 +156,8 @@ def _category(
             first = same.setdefault(written, level)
             if level_text(first) != level_text(level):
                 conflicts.append(
-                    f"Column `{name}`: `{written}` is the same as `{first}`, but as "
-                    f"`{level}` in {who}. Say the same in both."
+                    f"Column `{name}`: `{written}` is the same as `{first}`, but the "
+                    f"same as `{level}` in {who}. Write the same in both."
                 )
     for text in map(level_text, same):
         levels.pop(text, None)  # a level here that is written in another way there
@@ -204,7 +205,7 @@ def _target(schemas: Mapping[str, Schema], conflicts: list[str]) -> Target | Non
             if mine != theirs:
                 conflicts.append(
                     f"The target's `{field}` is {_shown(mine)} in {first}, but "
-                    f"{_shown(theirs)} in {who}. Say the same in both."
+                    f"{_shown(theirs)} in {who}. Write the same in both."
                 )
     # By their kinds, too: to Python, true is 1.
     classes = {
@@ -215,8 +216,8 @@ def _target(schemas: Mapping[str, Schema], conflicts: list[str]) -> Target | Non
     kinds = {kind for kind, _ in classes}
     if len(kinds) > 1:
         conflicts.append(
-            f"The classes of the target `{target.column}` are of several kinds: "
-            f"{', '.join(sorted(kind.__name__ for kind in kinds))}. Write them alike."
+            f"The classes of the target `{target.column}` have several types: "
+            f"{', '.join(sorted(kind.__name__ for kind in kinds))}. Use one type."
         )
         return target
     ordered: Sequence[Any] = sorted(classes.values())

@@ -101,7 +101,10 @@ def gaps(seen: Seen) -> tuple[str, ...]:
         remarks.append(_share(seen.n_missing, seen.n_rows))
     if seen.missing_words:
         words = " and ".join(f'"{one}"' for one in sorted(seen.missing_words))
-        remarks.append(f"there is {words}: empty these fields if that says missing")
+        remarks.append(
+            f"there is {words}: if it stands for a missing value, leave these fields "
+            "empty"
+        )
     return tuple(remarks)
 
 
@@ -117,7 +120,7 @@ def _kind(seen: Seen) -> tuple[dict[str, Any], str]:
     if not kinds:
         return {"kind": "ignore"}, "there are no values here"
     if kinds == {"date"}:
-        return {"kind": "ignore"}, "dates: turn them into numbers if they matter"
+        return {"kind": "ignore"}, "dates: convert them to numbers if they matter"
     if kinds - {"whole", "number", "boolean", "text"}:
         return {"kind": "ignore"}, "values that are neither numbers nor text"
     if kinds == {"boolean"}:
@@ -125,7 +128,7 @@ def _kind(seen: Seen) -> tuple[dict[str, Any], str]:
     if kinds <= {"whole", "number"}:
         return _of_numbers(seen)
     if seen.are_all_different:
-        return {"kind": "ignore"}, "text, another in every row, as of an id"
+        return {"kind": "ignore"}, "text, different in every row, like an id"
     if seen.counts is None or len(seen.counts) > MOST_LEVELS_PROPOSED:
         return {"kind": "ignore"}, "text with many values"
     mixed = "text and numbers" if kinds & {"whole", "number"} else "text"
@@ -136,12 +139,15 @@ def _of_numbers(seen: Seen) -> tuple[dict[str, Any], str]:
     counts = seen.counts
     if seen.kinds == {"whole"}:
         if seen.are_all_different and _ID.search(seen.name):
-            why = "whole numbers, another in every row, and named as an id"
+            why = "whole numbers, different in every row, and named like an id"
             return {"kind": "ignore"}, why
         if counts is not None and set(counts) == {"0", "1"}:
             return {"kind": "boolean"}, "0 and 1"
         if counts is not None and len(counts) <= FEW_VALUES:
-            why = f"whole numbers with {_values(counts)}: if they measure, say number"
+            why = (
+                f"whole numbers with {_values(counts)}: if it is a measurement, use "
+                "kind number"
+            )
             return _of_levels(counts, why)
         return {"kind": "number"}, "whole numbers"
     return {"kind": "number"}, "numbers"

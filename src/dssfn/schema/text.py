@@ -14,11 +14,12 @@ from dssfn.schema.columns import Column, Schema, Target
 from dssfn.toml_text import LINE, convert_toml, read_toml, setting
 
 HEAD = """\
-# What the columns of the tables mean, alike for all nodes. The kind of a column is
-# number, category (with its levels), boolean, or ignore. `missing = true` allows gaps,
-# `other = true` takes values that are no level, and `same = { "M" = "male" }` says that
-# a level is written in another way, too. `low` and `high` of a number are its range,
-# known beforehand, for differential privacy. `unit` and `note` are for people.
+# What the columns of the tables mean, the same for all nodes. A column's kind is
+# number, category (with its levels), boolean, or ignore. `missing = true` allows
+# missing values, `other = true` accepts values that are not a level, and
+# `same = { "M" = "male" }` gives another spelling of a level. `low` and `high` are the
+# range of a number, known beforehand, for differential privacy. `unit` and `note` are
+# for people.
 """
 STRUCTS = (Schema, Column, Target)
 

@@ -102,8 +102,8 @@ def write_request(name: str, folder: str | Path) -> NewRequest:
     for file in files:
         if os.path.lexists(file):
             raise InputError(
-                f"`{file}` must not be there yet: nothing is ever overwritten. Move it "
-                "away, or name another folder with `--out`."
+                f"`{file}` exists already, and nothing is ever overwritten. Move it "
+                "away, or choose another folder with `--out`."
             )
     make_writable(path, "--out", private=True)
     key = ec.generate_private_key(ec.SECP256R1())
@@ -156,13 +156,14 @@ def read_request(path: str | Path) -> Request:
         public_key = request.public_key()
     except (ValueError, TypeError, UnsupportedAlgorithm) as exc:
         raise IdentityError(
-            f"`{path}` must hold a request as PEM, with a line '-----BEGIN {_LABEL}"
-            f"-----', but {what_came(pem, _LABEL, 'req')}."
+            f"`{path}` must hold a certificate request as PEM, with a line "
+            f"'-----BEGIN {_LABEL}-----', but {what_came(pem, _LABEL, 'req')}."
         ) from exc
     if not is_own:
         raise IdentityError(
             f"The request `{path}` must be signed by its own key, but is not: it was "
-            "changed, or somebody made it who does not hold the key. Ask for a new one."
+            "altered, or made by someone who does not hold the key. Ask for a new "
+            "one."
         )
     key = checked_kind(public_key, f"The key of the request `{path}`")
     try:
@@ -182,13 +183,13 @@ def _read(path: str | Path) -> bytes:
         pem = Path(path).read_bytes()
     except OSError as exc:
         raise IdentityError(
-            f"`{path}` must be a request for a certificate, but cannot be read: "
-            f"{exc.strerror}. `dssfn node request` makes one, at the node."
+            f"`{path}` must be a certificate request, but cannot be read: "
+            f"{exc.strerror}. `dssfn node request` creates one, at the node."
         ) from exc
     if b"PRIVATE KEY-----" in pem:
         raise IdentityError(
-            f"`{path}` must hold a request alone, but holds a private key, which must "
-            "never leave its node. Have the node make a new key and a new request."
+            f"`{path}` must hold only a request, but holds a private key, which must "
+            "never leave its node. Let the node create a new key and a new request."
         )
     return pem
 

@@ -109,8 +109,8 @@ def check_folder_name(what: str, name: str) -> None:
     check_node_name(what, name)
     if name in (AUTHORITY_FOLDER, PLAN_FILE, NOTES_FILE.lower()):
         raise PlanError(
-            f"{what} must not be {name!r}: that is the name of something else in the "
-            "federation's folder. Choose another name."
+            f"{what} must not be {name!r}, which the federation's folder uses for "
+            "something else. Choose another name."
         )
 
 
@@ -146,13 +146,13 @@ def _check_free(path: Path) -> None:
         what = "is a folder that is not empty" if path.is_dir() else "is a file"
         raise InputError(
             f"`DIR` must be a new folder, but `{path}` {what}. Nothing is ever "
-            "overwritten: name another one, or move this one away. For a new key and "
-            "certificate of one node there is `dssfn federation certificate`."
+            "overwritten: choose another folder, or move this one away. To replace "
+            "one node's key and certificate, use `dssfn federation certificate`."
         )
 
 
 def _unusable(path: Path, exc: OSError) -> InputError:
     return InputError(
-        f"`DIR` must be a folder that can be made, got `{path}`: {exc.strerror}. Name "
-        "another one."
+        f"`DIR` must be a folder that can be created, got `{path}`: {exc.strerror}. "
+        "Choose another one."
     )

@@ -166,8 +166,8 @@ def _check_owner(folder: Path, name: str, request: str | Path, asked: Request) -
         if other != name and (is_meant or _certifies(certificate, asked.public_key)):
             why = "asks for its name" if is_meant else "has its key"
             raise IdentityError(
-                f"`{request}` must be the request of {name}, but it is that of "
-                f"{other}: it {why}. Take the right file, or sign it for {other}."
+                f"`{request}` must be the request of {name}, but it belongs to "
+                f"{other}: it {why}. Give the right file, or sign it for {other}."
             )
 
 

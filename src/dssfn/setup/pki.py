@@ -214,8 +214,8 @@ def _period(
     longest = (until - start).days
     if longest < 0:
         raise IdentityError(
-            f"The authority's certificate ended on {day(until)}, so it can sign no "
-            "more. Make a new federation, or add a new authority."
+            f"The authority's certificate expired on {day(until)}, so it cannot sign "
+            "any more. Set up a new federation, or add a new authority."
         )
     is_cut = days is None or days > longest
     end = until if is_cut else start + timedelta(days=days or 0)

@@ -79,7 +79,9 @@ def revoke(
         files = [Path(certificate)] if certificate else _issued(own)
         found = [_own(file, name, authority) for file in files]
     elif certificate is not None:
-        raise InputError("`--certificate` must come with the `NAME` of its node.")
+        raise InputError(
+            "`--certificate` must come with `NAME`, the node that it belongs to."
+        )
     old = _entries_of(list_file(path), authority)
     known = {one.serial_number for one in old}
     new = {one.serial_number: one for one in found if one.serial_number not in known}
@@ -97,8 +99,8 @@ def _issued(folder: Path) -> list[Path]:
     files = sorted(folder.glob(f"{CERTIFICATE_FILE}*"))
     if not files:
         raise InputError(
-            f"`{folder}` must hold the certificates that are to be revoked, but has no "
-            f"{CERTIFICATE_FILE}. Name a file of it with `--certificate`."
+            f"`{folder}` must hold the certificates to revoke, but has no "
+            f"{CERTIFICATE_FILE}. Give a certificate with `--certificate`."
         )
     return files
 
@@ -109,15 +111,15 @@ def _own(file: Path, name: str, authority: Credential) -> x509.Certificate:
     signer = x509.load_pem_x509_certificate(authority.certificate_pem)
     if found.issuer != signer.subject:
         raise IdentityError(
-            f"`{file}` must be a certificate that this federation's authority has "
-            f"signed, but it is by `{found.issuer.rfc4514_string()}`. That authority "
-            "must revoke it, by a list of its own."
+            f"`{file}` must be a certificate signed by this federation's authority, "
+            f"but it was signed by `{found.issuer.rfc4514_string()}`. Only that "
+            "authority can revoke it, with a list of its own."
         )
     names = names_in(found, f"`{file}`")
     if name not in names:
         raise IdentityError(
             f"`{file}` must be a certificate of {name}, but is for {listed(names)}. "
-            "Take the right file, or name that node."
+            "Give the right file, or name that node."
         )
     return found
 

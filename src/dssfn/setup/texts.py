@@ -16,63 +16,63 @@ from dssfn.toml_text import setting, toml_value
 TO_FILL_IN = "FILL IN"  # the mark of a place that is left open
 
 _PLAN_HEAD = """\
-# The plan of this federation. Every node holds the same file: nodes compare their plans
-# when they meet and do not start if anything but an address differs.
+# The plan of this federation. Every node has the same file: nodes compare their plans
+# when they connect, and do not start if anything but an address differs.
 """
 
 _RULES = {
-    "round_deadline": "seconds within which a neighbour that is gone is named",
-    "secure": "whether messages are masked, so that nodes see totals only",
-    "min_nodes": "with fewer nodes none takes part: two learn each other's sums",
-    "quorum": "so many nodes go on without those who are gone; else all must be there",
-    "leave_after": "seconds after which a node that is gone is left out",
-    "min_rows": "a node with fewer rows takes no part: little would hide them",
-    "min_cell": "statistics show no count of fewer rows",
-    "publish_sites": "whether statistics show the figures of every node",
+    "round_deadline": "seconds within which a lost neighbour is noticed",
+    "secure": "whether messages are masked, so that nodes see only totals",
+    "min_nodes": "with fewer nodes, none takes part: two nodes learn each other's sums",
+    "quorum": "this many nodes continue if others are gone; else all must be there",
+    "leave_after": "seconds after which a missing node is left out",
+    "min_rows": "a node with fewer rows does not take part: its sums would reveal them",
+    "min_cell": "statistics hide counts of fewer rows than this",
+    "publish_sites": "whether statistics show each node's own numbers",
 }
 
 _CLASSES = """\
-# The class labels that may occur: text in quotes, or whole numbers, or true and false,
-# as the data have them. (Labels of a CSV file that are all whole numbers are no text.)
-# A node may lack a class, but may have no others.
+# All class labels: text in quotes, whole numbers, or true and false, as in the data.
+# (If all labels in a CSV file are whole numbers, they are numbers here, too.)
+# A node may lack a class, but may have no other classes.
 """
 
 _FEATURES = """\
-# The columns of features, by name and in this order; other columns are not looked at.
+# The feature columns, by name and in this order; other columns are ignored.
 """
 
 _N_FEATURES = """\
-# How many features there are; with `feature_names = [...]` they are taken by name.
+# The number of features. To select columns by name, write `feature_names = [...]`.
 """
 
 _SCHEMA = """\
-# What the columns mean. Other columns of the nodes' files are not looked at.
+# What the columns mean. Other columns of the nodes' files are ignored.
 """
 
 _SETTINGS = {
-    "n_layers": "hidden layers; auto: as many as validation asks for",
-    "width": "random units of a layer, or auto",
-    "members": "networks that validate each other, or auto; 1: one of given sizes",
+    "n_layers": "hidden layers; auto: chosen by validation",
+    "width": "random units per layer, or auto",
+    "members": "networks in the ensemble, or auto; 1: a single one of given size",
     "ridge": "regularisation strength, or auto",
-    "scale": "of the inputs: columns (each by its own deviation), common, or auto",
-    "folds": "what a member leaves out: rows, or nodes, whose sums all then see",
-    "size": "auto, or ssfn: one network that grows by its training error",
-    "class_weight": "all classes count alike, however rare",
-    "publish_scores": "whether all nodes learn how good the model is at each",
-    "alpha": "radius of the output matrix, in units of sqrt(2 x classes); given sizes",
-    "gain": "scale of the random units: their norm, or if auto the rms of one",
-    "standardize": "scale inputs by the network's mean and spread",
-    "bias": "value of a constant input; 0 for none",
-    "units": "arithmetic of features: integer (exact sums), dense, or auto",
-    "image_shape": "height and width if the features are pixels, and channels",
+    "scale": "input scaling: columns (each by its own deviation), common, or auto",
+    "folds": "what a member leaves out: rows, or nodes (then all see their sums)",
+    "size": "auto, or ssfn: one network, grown by its training error",
+    "class_weight": "rare classes count as much as common ones",
+    "publish_scores": "whether all nodes see how well the model does at each node",
+    "alpha": "bound on the output matrices, in sqrt(2 x classes); for given sizes",
+    "gain": "scale of the random units: their norm, or with auto the rms of one",
+    "standardize": "scale inputs by the mean and spread over all nodes",
+    "bias": "value of a constant input that is added; 0 for none",
+    "units": "arithmetic of hidden units: integer (exact sums), dense, or auto",
+    "image_shape": "height, width and channels, if the features are pixels",
     "solver": "auto, gram; for given sizes also krylov or admm",
-    "n_iter": "iterations per layer, of admm alone",
-    "consensus": "averages flow along a tree: all nodes get equal bits",
-    "tol": "accuracy of every average, for other ways of averaging",
+    "n_iter": "iterations per layer, for admm only",
+    "consensus": "averages are computed along a tree: all nodes get the same bits",
+    "tol": "accuracy of each average, for other averaging schemes",
     "latency": "seconds per exchange, a hint for auto",
-    "bandwidth": "bits per second of a link, another",
+    "bandwidth": "bits per second of a link, a hint for auto",
     "seed": "random seed",
-    "epsilon": "budget of differential privacy: sums get noise",
+    "epsilon": "privacy budget: noise is added to the sums",
 }
 
 _EXAMPLES = {
@@ -93,28 +93,30 @@ plan = "plan.toml"
 data = {data}  # this node's file: CSV, Parquet, Feather, XLSX or NPZ; it stays here
 {target}
 # test = "test.csv"  # samples to test the model on; by default its training samples
-# local_model = false  # train no model on this node's samples alone to compare with
+# local_model = false  # do not train a model on this node alone, for comparison
 out = "out"  # folder for the model, the log and the checkpoint
 
 certificate = "node.crt"
-key = "node.key"  # whoever has it is this node: keep it on this machine
-authorities = "ca.crt"  # who may vouch for the other nodes
-revoked = "crl.pem"  # whose certificates count no more; read again when it changes
+key = "node.key"  # private: whoever has it can pose as this node. Keep it here
+authorities = "ca.crt"  # the certificate authorities that this node trusts
+revoked = "crl.pem"  # the revocation list; it is read again when it changes
 
 {listen}
 
-# memory = "2GB"  # budget; what does not fit goes to a temporary file
-# threads = 4  # by default as many as there are cores
-# metrics = "127.0.0.1:9400"  # serve metrics for Prometheus there
-# page = "127.0.0.1:9401"  # show the status of a training there, see dssfn node status
-# start_deadline = 3600  # seconds until all nodes must have met; by default no limit
+# memory = "2GB"  # memory limit; what does not fit goes to a temporary file
+# threads = 4  # by default one for each core
+# metrics = "127.0.0.1:9400"  # address of metrics for Prometheus
+# page = "127.0.0.1:9401"  # address of the status page, see dssfn node status
+# start_deadline = 3600  # seconds to wait for the other nodes; by default no limit
+# log_format = "json"  # one JSON object a line, for programs that collect logs
+# log_max_bytes = 10000000  # a larger out/node.log is rotated; log_backups = 5 are kept
 
-# [read]  # how data and test are read, where that cannot be found from the files
-# sep = ";"  # between fields; also decimal = ",", encoding = "latin-1"
-# sheet = "2024"  # of an XLSX file with several
-# id = "patient"  # a column that names the samples; columns = [...], drop = [...]
+# [read]  # how to read data and test, where it cannot be detected
+# sep = ";"  # field separator; also decimal = ",", encoding = "latin-1"
+# sheet = "2024"  # which sheet, if an XLSX file has several
+# id = "patient"  # column that identifies the rows; columns = [...], drop = [...]
 
-# [peers]  # addresses of other nodes, where they differ from the plan's
+# [peers]  # addresses of other nodes, if they differ from the plan's
 # {peer} = "10.0.0.7:7400"
 """
 
@@ -122,25 +124,25 @@ revoked = "crl.pem"  # whose certificates count no more; read again when it chan
 _NOTES = """\
 A federation of dssfn: {names}.
 
-plan.toml    what all nodes agree on; no secret
+plan.toml    what all nodes agree on; not secret
 ca/ca.key    signs certificates: whoever has it can pose as any node. Keep it offline.
-ca/crl.pem   whose certificates count no more (dssfn federation revoke)
+ca/crl.pem   the revocation list (dssfn federation revoke)
 {keys}
 """
 
 _KEYS_HERE = """\
-NAME/        for that node's organisation, with its key. FOR A REHEARSAL: all keys were
-             made here, so whoever could read this folder can pose as every node.
+NAME/        for that node's organisation, with its key. FOR A REHEARSAL ONLY: all keys
+             were created here, so whoever can read this folder can pose as any node.
 
-Before real data are used, every organisation makes a key that nobody else has seen:
-    dssfn node request NAME             at the node; sends node.csr here
+Before real data are used, every organisation creates a key that nobody else has seen:
+    dssfn node request NAME             at the node; then send node.csr here
     dssfn federation sign DIR NAME node.csr"""
 
 _KEYS_AT_HOME = """\
-NAME/        for that node's organisation. No key is in it: it stays where it is made.
+NAME/        for that node's organisation, without its key, which stays with the node.
 
-Every organisation makes its own key, and you sign it:
-    dssfn node request NAME             at the node; sends node.csr here
+Every organisation creates its own key, and you sign it:
+    dssfn node request NAME             at the node; then send node.csr here
     dssfn federation sign DIR NAME node.csr
 Compare the fingerprints that both print, then send NAME/ back."""
 
@@ -203,7 +205,7 @@ def _graph(federation: Federation) -> str:
 
 def _member(member: Member) -> str:
     address = (
-        "# address: none, it only calls others"
+        "# no address: it only makes outgoing connections"
         if member.address is None
         else setting("address", member.address)
     )
@@ -237,7 +239,7 @@ def _inputs(plan: Plan, left_open: Collection[str]) -> Iterator[str]:
 
 def _names(name: str, values: Sequence[Any], left_open: Collection[str]) -> str:
     if name in left_open:
-        return f"{name} = []  # <-- {TO_FILL_IN}, alike on every node"
+        return f"{name} = []  # <-- {TO_FILL_IN}, the same on every node"
     return setting(name, values)
 
 
@@ -261,13 +263,13 @@ def node_text(
         Some other node, for an example.
     """
     if target is not None:
-        target_line = f"{setting('target', target)}  # the column of labels"
+        target_line = f"{setting('target', target)}  # the column to predict"
     elif needs_target:
-        target_line = f'# target = "outcome"  # <-- {TO_FILL_IN}: the column of labels'
+        target_line = f'# target = "outcome"  # <-- {TO_FILL_IN}: the column to predict'
     else:
         target_line = '# target = "y"  # the array of labels'
     if member.address is None:
-        listen = '# listen = "0.0.0.0:7400"  # this node has no address: it only calls'
+        listen = '# listen = "0.0.0.0:7400"  # no address: this node only calls others'
     else:
         listen = f"{setting('listen', _listen(member.address))}  # the port to open"
     return _NODE.format(

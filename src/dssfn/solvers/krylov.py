@@ -136,12 +136,12 @@ def _extend(space: Space, image: Array) -> Space:
 
 
 def is_optimal(O: Array, C: Array, OG: Array, accuracy: float) -> bool:
-    """Return whether O is within `accuracy` of the optimum, or as near as floats tell.
+    """Return whether O is about as near to the optimum as `accuracy` asks for.
 
     At the optimum D = C - O G, half the downward slope of the cost, is lam * O with
-    lam >= 0. The cost plus lam ||O||^2 is strongly convex with modulus 2 lam, so what
-    is left of D, divided by lam, bounds the distance to the optimum. Inside the ball
-    lam is zero, and D must vanish.
+    lam >= 0. What is left of D, divided by lam, tells the distance to the optimum: that
+    is at most twice as large (`docs/mathematics.md` has the proof), and no larger where
+    lam is that of the optimum. Inside the ball lam is zero, and D must vanish.
     """
     D = C - OG
     lam = float(np.vdot(D, O)) / max(squared_norm(O), TINY)

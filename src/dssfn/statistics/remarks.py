@@ -49,9 +49,9 @@ def _of_column(mine: Column, all_: Column, n: Count, n_all: Count) -> Iterator[s
 def _constant(mine: Column) -> Iterator[str]:
     held = [one for one in mine.levels if one.count]
     if mine.deviation == 0:
-        yield "all rows with a value have the same here"
+        yield "all rows that have a value have the same one here"
     elif len(held) == 1 and not mine.other:
-        yield f"all rows with a value have `{held[0].name}` here"
+        yield f"all rows that have a value have `{held[0].name}` here"
 
 
 def _levels(mine: Column, all_: Column) -> Iterator[str]:
@@ -64,7 +64,7 @@ def _levels(mine: Column, all_: Column) -> Iterator[str]:
     if only:
         yield f"only here: {listing(only)}"
     if nowhere:
-        yield f"elsewhere, but not here: {listing(nowhere)}"
+        yield f"at other nodes, but not here: {listing(nowhere)}"
 
 
 def _mean(mine: Column, all_: Column) -> Iterator[str]:
@@ -83,7 +83,7 @@ def _missing(mine: Column, all_: Column, n: Count, n_all: Count) -> Iterator[str
     if abs(share - share_of_all) > MUCH:
         yield (
             f"{100 * share:.0f} % of the values are missing here, "
-            f"{100 * share_of_all:.0f} % over all nodes"
+            f"{100 * share_of_all:.0f} % at all nodes together"
         )
 
 

@@ -43,7 +43,7 @@ class MemoryTransport:
             raise PeerTimeout(f"Node {arc[0]} has left before step {tag.step}.")
         if came[0] != tag:
             raise ProtocolError(
-                f"Node {arc[0]} must send its letter for {tag}, got one for {came[0]}."
+                f"Node {arc[0]} must send its message for {tag}, got one for {came[0]}."
             )
         return came[1]
 

@@ -256,7 +256,7 @@ class MPITransport:
             block = _block(letters, links, layout.dtype)
             if block.size != size or block.dtype != layout.dtype:
                 raise ProtocolError(
-                    "Every letter must have the shape and the dtype of its tag, "
+                    "Every message must have the shape and the dtype of its tag, "
                     f"{size} numbers {layout.dtype} to one rank, got {block.size} "
                     f"{block.dtype}."
                 )

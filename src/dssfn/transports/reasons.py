@@ -12,7 +12,7 @@ from enum import Enum
 class Reason(Enum):
     """Why a node leaves; the names are those of `Goodbye.Reason` in exchange.proto."""
 
-    UNKNOWN = "it left without a reason that is known here"
+    UNKNOWN = "it left without giving a known reason"
     FINISHED = "it has finished"
     STOPPED = "stopped by its operator"
     GAVE_UP = "it gave up waiting"
@@ -21,6 +21,6 @@ class Reason(Enum):
     IDENTITY = "its certificate or key cannot be used"
     DISK = "a file of its own could not be read or written"
     MEMORY = "it ran out of memory"
-    NUMBERS = "its arithmetic left the finite numbers"
+    NUMBERS = "its numbers are no longer finite"
     NETWORK = "one of its neighbours broke the protocol"
     FAULT = "an unexpected error"

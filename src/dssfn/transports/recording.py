@@ -167,8 +167,8 @@ def recorded_letters(folder: Path) -> Iterator[tuple[Head, Numbers]]:
         file = path.open("rb")
     except OSError as exc:
         raise DataError(
-            f"`{folder}` must be a folder that `dssfn node run --record` has filled, "
-            f"but `{LETTERS_FILE}` in it cannot be read: {exc.strerror}."
+            f"`{folder}` must be a folder written by `dssfn node run --record`, but "
+            f"`{LETTERS_FILE}` in it cannot be read: {exc.strerror}."
         ) from exc
     with file:
         while length := file.read(_LENGTH):
@@ -176,7 +176,7 @@ def recorded_letters(folder: Path) -> Iterator[tuple[Head, Numbers]]:
 
 
 def _next(file: BinaryIO, n_head: int, path: Path) -> tuple[Head, Numbers]:
-    damaged = DataError(f"`{path}` is damaged, or was cut off. Record it again.")
+    damaged = DataError(f"`{path}` is damaged or incomplete. Record it again.")
     if n_head > _LONGEST_HEAD:
         raise damaged
     try:

@@ -285,9 +285,9 @@ class RollCall:
         # Of itself a node must be able to say something later.
         most_versions = MOST_VERSIONS - (entry.node == self.node)
         if not (0 < entry.version < most_versions and 0 < entry.floor <= most_epochs):
-            raise ProtocolError("its roll call has numbers that nobody can reach")
+            raise ProtocolError("its roll call has impossible numbers")
         if entry.call is not None and not 0 < entry.call.epoch <= most_epochs:
-            raise ProtocolError("its roll call has epochs that nobody can reach")
+            raise ProtocolError("its roll call has impossible epochs")
 
     def _latest_epoch(self) -> int:
         entries = self.entries.values()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,22 @@ def test_the_document_gets_its_tables_between_the_marks():
     assert once.endswith(document.split(end)[1])
     assert "### Accuracy and ranks" in once
     assert with_tables(once, sample_rows()) == once
+
+
+def words(document):
+    """Headings, heads of tables and notes between the marks, without numbers."""
+    begin, end = marks(MARK)
+    lines = document.split(begin)[1].split(end)[0].splitlines()
+    heads = [
+        line for line, following in pairwise(lines) if following.startswith("| ---")
+    ]
+    notes = [line for line in lines if line and not line.startswith("|")]
+    return heads, [re.sub(r"\d+", "", line) for line in notes]
+
+
+def test_the_document_has_the_words_that_a_run_would_write():
+    document = DOCUMENT.read_text(encoding="utf-8")
+    assert words(document) == words(with_tables(document, sample_rows()))
 
 
 def test_a_document_without_marks_is_refused():

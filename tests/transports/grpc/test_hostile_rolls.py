@@ -97,5 +97,5 @@ def test_groups_without_a_further_layer_are_not_formed_for_ever(board):
     form_groups(most)
     board.epochs.reach(0)  # all groups before were worth it
     form_groups(most)
-    with pytest.raises(PeerTimeout, match="without a further layer"):
+    with pytest.raises(PeerTimeout, match="without completing another layer"):
         form_groups(1)

@@ -233,7 +233,7 @@ def test_a_letter_of_another_exchange_stays_and_blocks_those_behind_it():
     link.accept(_frame(1, step=4), 0)
     link.accept(_frame(2, step=0), 0)
     for _ in range(2):
-        with pytest.raises(ProtocolError, match="must send its letter for"):
+        with pytest.raises(ProtocolError, match="must send its message for"):
             link.take(_tag(0), 0)
 
 
@@ -244,7 +244,7 @@ def test_letters_of_epochs_that_nobody_joined_take_up_no_room():
     assert len(link.inbox) == 1
     for _ in range(MOST_AHEAD):
         link.accept(_frame(link.n_received + 1, epoch=99), 99)
-    with pytest.raises(ProtocolError, match="letters ahead"):
+    with pytest.raises(ProtocolError, match="messages ahead"):
         link.accept(_frame(link.n_received + 1, epoch=99), 99)
 
 

@@ -38,8 +38,8 @@ def test_a_neighbour_that_agrees_is_let_in(reception, words):
 @pytest.mark.parametrize(
     ("changes", "names", "refusal", "text"),
     [
-        ({"node": "n2"}, ["n1"], Refusal.ANOTHER_NAME, "says to be 'n2'"),
-        ({"node": "n2"}, ["n2"], Refusal.NO_NEIGHBOUR, "no neighbour of n0"),
+        ({"node": "n2"}, ["n1"], Refusal.ANOTHER_NAME, "claims to be 'n2'"),
+        ({"node": "n2"}, ["n2"], Refusal.NO_NEIGHBOUR, "not a neighbour of n0"),
         ({"protocol": 99}, ["n1"], Refusal.ANOTHER_PLAN, "`protocol`"),
         ({"plan": b"x"}, ["n1"], Refusal.ANOTHER_PLAN, "`plan`"),
         ({"random": "x"}, ["n1"], Refusal.ANOTHER_PLAN, "`digest of the random"),
@@ -57,7 +57,7 @@ def test_others_are_refused_with_a_word_and_a_text_for_the_log(
 @pytest.mark.parametrize(
     ("data", "text"),
     [
-        (b"\xff" * 100, "that are no envelope"),
+        (b"\xff" * 100, "that are not an envelope"),
         (b"", "without content"),
         (pb.Envelope(status=pb.Status()).SerializeToString(), "did not say hello"),
     ],

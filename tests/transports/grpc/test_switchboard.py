@@ -118,7 +118,7 @@ def test_an_epoch_that_nobody_can_have_reached_is_refused(board, epoch):
 
 def test_a_letter_that_is_refused_starts_no_epoch(board):
     link, stream = _greet(board)
-    with pytest.raises(ProtocolError, match="of which 0 were sent"):
+    with pytest.raises(ProtocolError, match="but only 0 were sent"):
         board.receive(link, stream, _letter(epoch=4, received=9))
     assert _takes(board, link, stream, _letter(value=3.0))
     assert board.exchange(TAG, {}, [(1, 0)])[1, 0] == [3.0]
@@ -321,7 +321,7 @@ def test_before_all_have_met_one_that_gave_up_is_waited_for_as_long_as_any(board
 
 def test_a_greeting_that_is_refused_starts_no_epoch(board):
     _greet(board)
-    with pytest.raises(ProtocolError, match="of which 0 were sent"):
+    with pytest.raises(ProtocolError, match="but only 0 were sent"):
         _greet(board, epoch=3, knows=board._greetings.incarnation, received=9)
     board.exchange(TAG, {}, [])
 
@@ -402,7 +402,7 @@ def test_a_neighbour_out_of_step_has_a_deadline_to_come_back_restarted(board):
 def test_a_neighbour_that_stays_out_of_step_is_an_error(board):
     link, stream = _greet(board)
     assert _takes(board, link, stream, _letter(tag=Tag(2, 9, 9, (1,))))
-    with pytest.raises(ProtocolError, match="must send its letter for"):
+    with pytest.raises(ProtocolError, match="must send its message for"):
         board.exchange(TAG, {}, [(1, 0)])
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from dssfn.report.canvas import (
     BLACK,
     BLUE,
@@ -15,8 +13,6 @@ from dssfn.report.canvas import (
     SMALL,
     Axes,
     Drawing,
-    Look,
-    MaxNLocator,
     finish,
     legend_above,
     log_range,
@@ -24,6 +20,7 @@ from dssfn.report.canvas import (
     percent_axis,
 )
 from dssfn.report.numbers import amount, decibel, percent
+from dssfn.report.on_axes import draw_series, layer_axis
 from dssfn.report.training.found import is_validated
 from dssfn.results import Result
 
@@ -39,7 +36,7 @@ def draw_cost(result: Result) -> Drawing | None:
         return None
     axes = new_axes(220)
     axes.semilogy(layers, costs, "o-", color=FIRST, markersize=5)
-    _layer_axis(axes, layers)
+    layer_axis(axes, layers)
     log_range(axes, "y", min(costs), max(costs))
     axes.set_ylabel("cost")
     _mark_kept(axes, result)
@@ -66,8 +63,9 @@ def draw_error(result: Result) -> Drawing | None:
         (TRAINING, "train_error_db", BLUE),
         (VALIDATION, "validation_error_db", ORANGE),
     ):
-        values = _draw_series(axes, result, attribute, name, look)
+        values = draw_series(axes, result.layers, attribute, name, look)
         told.append(f"from {decibel(values[0])} to {decibel(values[-1])} on {name}")
+    layer_axis(axes, [row.layer for row in result.layers])
     axes.set_ylabel("error in dB")
     _mark_kept(axes, result)
     legend_above(axes, columns=2)
@@ -87,44 +85,16 @@ def draw_accuracy(result: Result) -> Drawing | None:
         (VALIDATION, "validation_accuracy", ORANGE),
         (TEST, "test_accuracy", BLACK if validated else ORANGE),
     ):
-        if shares := _draw_series(axes, result, attribute, name, look, factor=100):
+        if shares := draw_series(axes, rows, attribute, name, look, factor=100):
             first, last = (percent(shares[end] / 100) for end in (0, -1))
             told.append(f"{first} to {last} of the {name}")
+    layer_axis(axes, [row.layer for row in rows])
     low, high = axes.get_ylim()
     axes.set_ylim(max(low, 0), min(high, 101))
     percent_axis(axes, "y")
     legend_above(axes, columns=2)
     label = f"Accuracy from layer {rows[0].layer} to {rows[-1].layer}: "
     return finish(axes, "accuracy", label + f"{'; '.join(told)}.")
-
-
-def _draw_series(
-    axes: Axes,
-    result: Result,
-    attribute: str,
-    name: str,
-    look: Look,
-    *,
-    factor: float = 1.0,
-) -> list[float]:
-    """Draw a curve over the layers that have a value, and return the values."""
-    rows = [row for row in result.layers if getattr(row, attribute) is not None]
-    values = [factor * getattr(row, attribute) for row in rows]
-    if values:
-        axes.plot(
-            [row.layer for row in rows], values, color=look.colour,
-            linestyle=look.dash, marker=look.mark, markersize=5, label=name,
-        )  # fmt: skip
-        _layer_axis(axes, [row.layer for row in result.layers])
-    return values
-
-
-def _layer_axis(axes: Axes, layers: Sequence[int]) -> None:
-    axes.set_xlabel("layer")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=10))
-    axes.set_xlim(layers[0] - 0.35, layers[-1] + 0.35)
-    axes.grid(axis="y")
-    axes.spines["left"].set_visible(False)
 
 
 def _mark_kept(axes: Axes, result: Result) -> None:

@@ -17,7 +17,6 @@ from dssfn.report.canvas import (
     Axes,
     Drawing,
     FuncFormatter,
-    LineCollection,
     LogLocator,
     bare,
     finish,
@@ -34,6 +33,7 @@ from dssfn.report.numbers import (
     small,
     unit_of,
 )
+from dssfn.report.on_axes import draw_bars, draw_links
 from dssfn.report.training.calibration import draw_calibration
 from dssfn.report.training.curves import draw_accuracy, draw_cost, draw_error
 from dssfn.report.training.matrices import draw_confusion, draw_held
@@ -43,7 +43,6 @@ LARGEST_DRAWN = 400  # nodes
 LARGEST_NUMBERED = 32
 MOST_NAMED = 12
 LONGEST_NAMED = 14  # letters
-MOST_BARS_WITH_FIGURES = 6
 ONE_ROUNDING = 2.2e-16  # of a double
 
 
@@ -72,13 +71,7 @@ def draw_graph(result: Result) -> Drawing | None:
     axes.set_aspect("equal")
     axes.set_xlim(left, right)
     axes.set_ylim(low - 0.1 * bool(names), high)
-    links = LineCollection(
-        [points[list(edge)] for edge in edges],
-        colors=QUIET,
-        linewidths=1.1 if len(edges) < 200 else 0.5,
-        zorder=1,
-    )
-    axes.add_collection(links)
+    draw_links(axes, points, edges)
     _draw_nodes(axes, points, names)
     label = f"Graph: {plural(n_nodes, 'node')}, {plural(len(edges), 'link')}."
     return finish(axes, "graph", label)
@@ -131,21 +124,10 @@ def draw_traffic(result: Result) -> Drawing | None:
         return None
     unit, step = unit_of(max(sizes))
     axes = new_axes(220)
-    places = np.arange(len(sizes))
-    axes.bar(places, [value / step for value in sizes], width=0.62, color=FIRST)
-    if len(sizes) <= MOST_BARS_WITH_FIGURES:
-        for place, value in zip(places, sizes, strict=True):
-            axes.annotate(
-                size(value), (place, value / step), (0, 4),
-                textcoords="offset points", ha="center", size=SMALL,
-            )  # fmt: skip
-    every = -(-len(names) // 12)
-    axes.set_xticks(places[::every], names[::every])
+    scaled = [value / step for value in sizes]
+    draw_bars(axes, names, scaled, [size(value) for value in sizes])
     axes.set_xlabel("layer")
     axes.set_ylabel(f"{unit} over all links")
-    axes.grid(axis="y")
-    axes.spines["left"].set_visible(False)
-    axes.margins(y=0.12)
     label = f"Bytes sent by layer: {size(sum(sizes))} in all, at most "
     return finish(axes, "traffic", label + f"{size(max(sizes))} in one layer.")
 

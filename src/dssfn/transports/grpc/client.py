@@ -66,7 +66,8 @@ class Client:
                 # neighbour that is dialled no more would be lost for good.
                 if self.streams.last_words is not None:
                     raise
-                log.warning("%s at %s: %r", neighbour.name, address, exc)
+                name = neighbour.name
+                log.warning("%s at %s: %r", name, address, exc, extra={"peer": name})
             if self.streams.loop.time() - connected > 2 * pause + 1:
                 pause = FIRST_PAUSE  # it was there
             await asyncio.sleep(pause * random.uniform(0.7, 1.3))
@@ -128,4 +129,4 @@ class Client:
         self.board.hindered(name, f"{address}: {meaning or text}")
         if sign:
             line = f"{name} cannot be reached at {address}: {meaning}"
-            self.board.seldom.note((name, sign), logging.ERROR, line)
+            self.board.seldom.note((name, sign), logging.ERROR, line, peer=name)

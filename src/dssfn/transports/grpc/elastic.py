@@ -105,9 +105,10 @@ class ElasticSwitchboard(Switchboard):
     def _enter(self, group: Group) -> None:
         if self._group_epochs.begin(group.epoch):
             raise PeerTimeout(
-                f"Nodes have formed {self._group_epochs.most_in_vain} groups without a "
-                "further layer: some come and go all the time, or a member asks for "
-                "it. Compare the logs of all nodes, then start this node again."
+                f"Nodes have formed {self._group_epochs.most_in_vain} groups without "
+                "completing another layer: some come and go all the time, or a node "
+                "keeps asking for new groups. Compare the logs of all nodes, then "
+                "start this node again."
             )
         for link in self._links.values():
             link.enter(group.epoch)
@@ -144,7 +145,7 @@ class ElasticSwitchboard(Switchboard):
     def _check(self) -> None:
         super()._check()
         if self._attendance is not None and self._attendance.is_over:
-            raise Regroup("Some node is gone, or has come back: a new group is formed.")
+            raise Regroup("A node has left or come back: a new group is formed.")
 
     def _lose_patience(self, missing: list[Link], began: float, now: float) -> None:
         if self._attendance is None:
@@ -158,14 +159,16 @@ class ElasticSwitchboard(Switchboard):
         n_here = n_nodes - len(missing)
         if n_here >= quorum:
             said = (
-                f"Nodes have not agreed on who takes part for {waited:.0f} s, though "
-                f"{n_here} of {n_nodes} are connected. Some may be computing, or not "
-                "follow the protocol: compare the logs of all nodes"
+                f"Nodes have not agreed on who takes part for {waited:.0f} s, "
+                f"although {n_here} of {n_nodes} are connected. Some may be "
+                "computing, or may not follow the protocol: compare the logs of all "
+                "nodes"
             )
         else:
             said = (
-                f"Nodes {names} have not been there for {waited:.0f} s. {quorum} of "
-                f"{n_nodes} nodes must be connected to go on (`quorum`), {n_here} are"
+                f"Nodes {names} have not been connected for {waited:.0f} s. {quorum} "
+                f"of {n_nodes} nodes must be connected to continue (`quorum`), but "
+                f"only {n_here} are"
             )
         raise PeerTimeout(f"{said}. Then start this node again.", peer=names)
 
@@ -191,7 +194,7 @@ class ElasticSwitchboard(Switchboard):
             return super()._restarted(link)
         if at.group is not None and link.peer in at.group.members:
             at.end(self._links.values())  # it has lost its place: all begin again
-        return "restarted"
+        return "back after a restart"
 
     def _hear_roll(self, link: Link, roll: pb.Roll, now: float) -> float:
         at = self._attendance

@@ -87,11 +87,11 @@ class Greetings:
         is_same = hello.incarnation == link.peer_incarnation
         if not is_same and link.is_alive(now, self.silence):
             raise Refused(
-                f"{link.name} is connected already, as another process",
+                f"{link.name} is already connected, from another process",
                 Refusal.CONNECTED,
             )
         if is_same and hello.attempt <= link.peer_attempt:
-            raise Refused("a later greeting of it has come before", Refusal.LATE)
+            raise Refused("a newer greeting from it has already arrived", Refusal.LATE)
         greeting = Greeting(
             hello.incarnation, hello.knows, hello.received, hello.attempt
         )
@@ -102,8 +102,8 @@ class Greetings:
         is_newer |= is_restarted
         if is_newer and not self.epochs.may_rise(link.name, now):
             raise Refused(
-                f"{link.name} makes all nodes start again too often; for now it is "
-                "not listened to",
+                f"{link.name} makes all nodes start again too often; it is ignored "
+                "for now",
                 Refusal.TOO_OFTEN,
             )
         link.greet(greeting)

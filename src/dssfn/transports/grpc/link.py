@@ -112,9 +112,9 @@ class Link:
         """Send the next letter; its number is `n_sent + 1`."""
         if len(self.unconfirmed) >= MOST_AHEAD:
             raise ProtocolError(
-                f"Node {self.name} has confirmed none of the last {MOST_AHEAD} letters "
-                "to it, although its own letters come. It does not follow the "
-                "protocol; ask its operator which version of dssfn it runs."
+                f"Node {self.name} has confirmed none of the last {MOST_AHEAD} "
+                "messages to it, although its own messages arrive. It does not follow "
+                "the protocol; ask its operator which version of dssfn it runs."
             )
         self.sent.keep(Letter(self.n_sent + 1, epoch, frame))
         if self.stream:
@@ -145,11 +145,11 @@ class Link:
         may_skip = frame.epoch > self.newest_epoch
         if frame.number != self.n_received + 1 and not may_skip:
             raise ProtocolError(
-                f"letter {self.n_received + 1} must come next, got {frame.number}"
+                f"message {self.n_received + 1} must come next, got {frame.number}"
             )
         self._forget_before(epoch)
         if len(self.inbox) >= MOST_AHEAD:
-            raise ProtocolError(f"it is more than {MOST_AHEAD} letters ahead")
+            raise ProtocolError(f"it is more than {MOST_AHEAD} messages ahead")
         self.came.skip_to(frame.number)
         self.newest_epoch = max(self.newest_epoch, frame.epoch)
         self.speaks_of(frame.tag.layer)
@@ -169,9 +169,9 @@ class Link:
         frame = self.inbox[0]
         if frame.tag != tag:
             raise ProtocolError(
-                f"Node {self.name} must send its letter for {tag}, got {frame.tag}. "
-                "All nodes must run the same version of dssfn, and no node may tell "
-                "others different things."
+                f"Node {self.name} must send its message for {tag}, got {frame.tag}. "
+                "All nodes must run the same version of dssfn, and none may send "
+                "different neighbours contradictory messages."
             )
         self.inbox.popleft()
         self.lost_since = self.last_heard  # it was of use

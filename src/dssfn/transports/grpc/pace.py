@@ -82,11 +82,13 @@ class Tally:
         self._budgets: dict[Hashable, Budget] = {}
         self._unsaid: dict[Hashable, int] = {}
 
-    def note(self, what: Hashable, level: int, text: str) -> None:
+    def note(
+        self, what: Hashable, level: int, text: str, *, peer: str | None = None
+    ) -> None:
         """Log a line, or only count it if `what` was logged often enough of late.
 
         There must be few values of `what`: kinds of events and names of neighbours,
-        never what a stranger sends.
+        never what a stranger sends. `peer` is the neighbour that the line is about.
         """
         period = self._period / self._burst
         budget = self._budgets.setdefault(what, Budget(self._burst, period))
@@ -95,4 +97,4 @@ class Tally:
             return
         unsaid = self._unsaid.pop(what, 0)
         more = f" (and {unsaid} more like this that were not logged)" if unsaid else ""
-        self._log.log(level, "%s%s", text, more)
+        self._log.log(level, "%s%s", text, more, extra={"peer": peer})

@@ -50,11 +50,11 @@ def certificate_of_caller(
     Raises
     ------
     Refused
-        If it shows no certificate, or one that cannot be read.
+        If it presented no certificate, or one that cannot be read.
     """
     for pem in auth_context.get("x509_pem_cert", ()):
         return _loaded(pem, "its certificate")
-    raise Refused("it shows no certificate", Refusal.CERTIFICATE)
+    raise Refused("it presented no certificate", Refusal.CERTIFICATE)
 
 
 def names_on(certificate: x509.Certificate, what: str = "its certificate") -> list[str]:
@@ -92,7 +92,7 @@ def end_of(certificate: x509.Certificate) -> str:
     end = certificate.not_valid_after_utc
     if datetime.now(UTC) <= end:
         return ""
-    return f"ended on {end:%Y-%m-%d %H:%M} UTC"
+    return f"expired on {end:%Y-%m-%d %H:%M} UTC"
 
 
 async def certificate_of_peer(

@@ -76,7 +76,7 @@ class Reception:
         if not found:
             shown = excerpt(", ".join(names)) or "nobody"
             raise Refused(
-                f"{shown} is no neighbour of {self.name}", Refusal.NO_NEIGHBOUR
+                f"{shown} is not a neighbour of {self.name}", Refusal.NO_NEIGHBOUR
             )
         return found[0]
 
@@ -101,8 +101,8 @@ class Reception:
         hello = envelope.hello
         if hello.node not in names:
             raise Refused(
-                f"it says to be {excerpt(hello.node[:80])!r}, but its certificate is "
-                f"for {excerpt(', '.join(names)) or 'nobody'}",
+                f"it claims to be {excerpt(hello.node[:80])!r}, but its certificate "
+                f"is for {excerpt(', '.join(names)) or 'nobody'}",
                 Refusal.ANOTHER_NAME,
             )
         self.check_names([hello.node])

@@ -121,8 +121,8 @@ class Server:
             self.port = server.add_secure_port(listen, credentials)
         except RuntimeError as exc:
             raise TransportError(
-                f"`listen`: {listen} cannot be opened. Another program may use the "
-                "port, or this machine has no such address. End that program, or "
+                f"`listen`: {listen} cannot be opened. Either another program uses "
+                "the port, or this machine has no such address. Stop that program, or "
                 "choose another address."
             ) from exc
         await server.start()

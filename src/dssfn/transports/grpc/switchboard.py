@@ -169,15 +169,17 @@ class Switchboard:
             for link in self._links.values():
                 link.enter(self.epoch)
             cause = self.epochs.cause
-            log.info("starting again together, epoch %d: %s", self.epoch, cause)
+            epoch = self.epoch
+            text = "starting again together, epoch %d: %s"
+            log.info(text, epoch, cause, extra={"epoch": epoch})
             # Before all have met, people may still be trying things out.
             if is_one_too_many and self.have_met:
                 name = self.epochs.raised_by
                 self._give_up(
                     name,
                     f"Node {name} has made all nodes start again {RESTARTS_IN_VAIN} "
-                    f"times without a further layer in between ({cause}). Find out "
-                    "why, then start this node again.",
+                    f"times without completing another layer in between ({cause}). "
+                    "Find out why, then start this node again.",
                 )
 
     def accounts(self) -> dict[str, tuple[Account, bool]]:
@@ -200,8 +202,8 @@ class Switchboard:
     def _post(self, link: Link, tag: Tag, values: Numbers) -> None:
         if not np.isfinite(values).all():
             raise NumericalError(
-                f"What this node would send for {tag} is not finite. Its own data, or "
-                "numbers of a neighbour that are far too large, have led to that."
+                f"The numbers that this node would send for {tag} are not finite. "
+                "Either its own data or a neighbour's numbers are far too large."
             )
         frame = encode_frame(
             self._terms.rules.run,
@@ -239,7 +241,8 @@ class Switchboard:
                 complained = now
                 interval = min(2 * interval, COMPLAINTS * self.deadline)
                 for link in missing:
-                    log.warning("waiting for %s", link.described(now - began))
+                    text = link.described(now - began)
+                    log.warning("waiting for %s", text, extra={"peer": link.name})
             pause = self.deadline / (2 * BEATS)
             if not self._has_named:
                 pause = min(pause, SOON)
@@ -299,7 +302,7 @@ class Switchboard:
                 self._give_up(
                     link.name,
                     f"Node {link.name} {came} for {away:.0f} s{words}. Start this "
-                    "node again when it is back.",
+                    "node again when that one is back.",
                 )
         self._check()
 
@@ -345,7 +348,8 @@ class Switchboard:
             if is_restarted:
                 how = self._restarted(link)
             self._attached(link, now)
-            self.tally.note((link.name, how), logging.INFO, f"{link.name} is {how}")
+            what, text = (link.name, how), f"{link.name} is {how}"
+            self.tally.note(what, logging.INFO, text, peer=link.name)
             self._changed.notify_all()
             return link
 
@@ -354,14 +358,14 @@ class Switchboard:
 
     def _restarted(self, link: Link) -> str:
         """Return what follows from a neighbour's restart, in words."""
-        return "restarted; all go back to the last layer that all have"
+        return "back after a restart; all nodes return to the last layer that all have"
 
     def _differ(self, exc: AnotherPlan) -> None:
         """Note a neighbour with another plan; stop if this node's is the odd one."""
         hello = exc.hello
         with self._changed:
             link = self._by_name[hello.node]
-            link.trouble = "it follows another plan or runs another command"
+            link.trouble = "it has another plan or runs another command"
             if self._has_begun or link.peer_incarnation is not None:
                 return  # it agreed before
             about = b"%d %s %s" % (hello.protocol, hello.random.encode(), hello.plan)
@@ -370,7 +374,7 @@ class Switchboard:
             others = self._plans.majority()
             if others:
                 self._failure = AgreementError(
-                    f"{exc}. {len(others)} of {len(self._terms.members)} nodes follow "
+                    f"{exc}. {len(others)} of {len(self._terms.members)} nodes have "
                     f"another plan than this one ({', '.join(others)}). Run the same "
                     "command here, with the same plan file and version of dssfn."
                 )
@@ -420,7 +424,7 @@ class Switchboard:
         return is_new
 
     def _hear_roll(self, link: Link, roll: pb.Roll, now: float) -> float:
-        raise ProtocolError("it calls the roll, which this plan does not ask for")
+        raise ProtocolError("it calls the roll, which this plan does not use")
 
     def roll(self, link: Link) -> bytes | None:
         """Return who is there, if a neighbour must be told; here nobody must."""
@@ -471,10 +475,11 @@ class Switchboard:
                 return
             link.trouble = trouble
             if link.goodbye is Reason.FINISHED:
-                log.info("%s has finished", link.name)
+                log.info("%s has finished", link.name, extra={"peer": link.name})
             elif not self.is_leaving:
                 text = f"{link.name} is gone: {link.last_words or why}"
-                self.tally.note((link.name, "gone"), logging.WARNING, text)
+                what = (link.name, "gone")
+                self.tally.note(what, logging.WARNING, text, peer=link.name)
             self._attend(time.monotonic())
             self._changed.notify_all()
 

@@ -8,32 +8,33 @@ import grpc.aio
 
 # Errors of a neighbour that this node dials.
 DIALLING = {
-    "certificate has expired": "its certificate has ended. Its organisation must put a "
-    "new one in its place, or a clock is wrong",
-    "CERTIFICATE_VERIFY_FAILED": "its certificate is not one that this node's "
-    "`authorities` file vouches for, or is out of date",
-    "Hostname Verification": "who answers there has another node's certificate; is "
-    "the address right?",
-    "Socket closed": "the connection was closed during the TLS handshake. Either it "
-    "is just stopping, or its `authorities` file does not vouch for this node's "
-    "certificate",
+    "certificate has expired": "its certificate has expired and its organisation must "
+    "replace it, or a clock is wrong",
+    "CERTIFICATE_VERIFY_FAILED": "its certificate is not signed by an authority in "
+    "this node's `authorities` file, or has expired",
+    "Hostname Verification": "the node that answers there has another node's "
+    "certificate; is the address right?",
+    "Socket closed": "the connection was closed during the TLS handshake. Either that "
+    "node is just stopping, or this node's certificate is not signed "
+    "by an authority in its `authorities` file",
     "WRONG_VERSION_NUMBER": "what answers there does not speak TLS. Is it another "
     "port, or a proxy?",
     "handshake": "what answers there does not speak TLS as a node does",
 }
 # Errors of somebody who dials this node; gRPC does not tell who it was.
 ANSWERING = {
-    "unable to get local issuer certificate": "it is signed by no authority in this "
-    "node's `authorities` file. If a neighbour stays away, compare that file with its "
-    "own",
-    "self-signed certificate": "it is signed by no authority in this node's "
+    "unable to get local issuer certificate": "it is not signed by an authority in "
+    "this node's `authorities` file. If a "
+    "neighbour cannot connect, compare that "
+    "file with the neighbour's",
+    "self-signed certificate": "it is not signed by an authority in this node's "
     "`authorities` file",
     "certificate has expired": "it must be renewed, or a clock is wrong",
     "certificate is not yet valid": "a clock is wrong",
     "bad packet length": "the other end does not accept this node's certificate, or "
-    "shows none of its own",
-    "unknown ca": "the other end's `authorities` file does not vouch for this node's "
-    "certificate. Compare it with this node's",
+    "presented none of its own",
+    "unknown ca": "this node's certificate is not signed by an authority in the other "
+    "end's `authorities` file. Compare that file with this node's",
 }
 
 

@@ -100,7 +100,9 @@ def decode(data: bytes) -> pb.Envelope:
     try:
         envelope: pb.Envelope = pb.Envelope.FromString(data)
     except DecodeError as exc:
-        raise ProtocolError(f"it sent {len(data)} bytes that are no envelope") from exc
+        raise ProtocolError(
+            f"it sent {len(data)} bytes that are not an envelope"
+        ) from exc
     if envelope.WhichOneof("content") is None:
         raise ProtocolError("it sent an envelope without content")
     return envelope
