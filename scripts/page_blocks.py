@@ -43,8 +43,16 @@ class Step:
 
 
 def every_page() -> list[Path]:
-    """Return README and all pages of docs, subfolders included."""
-    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    """Return README and all pages of docs that are written by hand."""
+    pages = sorted((ROOT / "docs").rglob("*.md"))
+    return [ROOT / "README.md", *(page for page in pages if not is_generated(page))]
+
+
+def is_generated(path: Path) -> bool:
+    """Whether a file is made by the build of the site, in a folder that Git ignores."""
+    lines = read(ROOT / ".gitignore").splitlines()
+    made = [ROOT / line.strip("/") for line in lines if line.startswith("/docs/")]
+    return any(folder in path.parents for folder in made)
 
 
 def is_session(page: Path) -> bool:

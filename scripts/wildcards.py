@@ -1,7 +1,7 @@
 """Printed text with wildcards: does an output match it, and what does it become?
 
-A line `...` stands for any lines, and `...` inside a line for any text. Spaces at the
-end of a line do not count.
+A line that is `...`, without spaces before it, stands for any lines, and `...` inside a
+line for any text. Spaces at the end of a line do not count.
 
 When an output has changed, the text is aligned with it, line by line and then word by
 word, as an edit distance is computed. So a wildcard stays where it was, and everything
@@ -57,7 +57,7 @@ def trimmed(text: str) -> str:
 
 def _pattern(text: str) -> str:
     lines = (
-        r"(?:.*\n)*" if line.strip() == ANY else re.escape(line) + r"\n"
+        r"(?:.*\n)*" if line == ANY else re.escape(line) + r"\n"
         for line in text.splitlines()
     )
     return "".join(lines).replace(re.escape(ANY), ".*") or r"\n"
@@ -66,8 +66,8 @@ def _pattern(text: str) -> str:
 def _line(part: str | None, run: list[str]) -> list[str]:
     """Return the lines of the new text that come of one of the old."""
     if part is None or not run:
-        return [ANY] if part is not None and part.strip() == ANY else run
-    if part.strip() == ANY or matches(part, run[0]):
+        return [ANY] if part is not None and part == ANY else run
+    if part == ANY or matches(part, run[0]):
         return [part]
     return [_words(part, run[0])] if ANY in part else run
 
@@ -89,7 +89,7 @@ def _aligned(old: Sequence[str], new: Sequence[str], same: Same) -> list[Pair]:
         for j in range(len(new) + 1):
             ways = [] if i or j else [(0.0, 0, 0)]
             if i:
-                free = old[i - 1].strip() == ANY
+                free = old[i - 1] == ANY
                 ways.append((best[i - 1][j][0] + (0 if free else ADDED), 1, 0))
             if j:
                 ways.append((best[i][j - 1][0] + ADDED, 0, 1))
@@ -112,7 +112,7 @@ def _traced(
     swallowed: list[str] = []
     while i or j:
         _, of_old, of_new = best[i][j]
-        free = i > 0 and old[i - 1].strip() == ANY
+        free = i > 0 and old[i - 1] == ANY
         run = list(new[j - of_new : j])
         if of_old:
             pairs.append((old[i - 1], run + swallowed))
