@@ -54,6 +54,7 @@ accuracy: $(READY) ## compare accuracy with common models on real data; takes ho
 	$(BIN)/python -m benchmarks.accuracy --document docs/accuracy.md
 
 docs: $(READY) ## build the documentation site in docs/_build/html, and check its links
+	rm -rf docs/_build
 	$(BIN)/sphinx-build -W --keep-going -q -j auto docs docs/_build/html
 	$(BIN)/python scripts/check_site.py docs/_build/html
 

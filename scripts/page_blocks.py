@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -85,7 +86,7 @@ def steps_of(text: str) -> list[Step]:
     """Return what runs in a session, in order, each with what it prints."""
     lines, blocks = text.splitlines(), blocks_of(text)
     steps = []
-    for block, after in zip(blocks, [*blocks[1:], None], strict=True):
+    for block, after in zip_longest(blocks, blocks[1:]):
         if block.language not in RUN or "not-run" in block.words:
             continue
         between = lines[block.last : after.first - 1] if after else ["the end"]

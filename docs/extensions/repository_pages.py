@@ -52,8 +52,9 @@ def site_text(text: str, *, source: Path, page: str) -> str:
         place = _page_of(found)
         if place is None:
             return words if words.startswith("`") else f"{words} (`{_name(found)}`)"
-        hash_and_anchor = f"#{anchor}" if anchor else ""
-        where = relpath(place, str(Path(page).parent)) + hash_and_anchor
+        where = relpath(place, str(Path(page).parent))
+        if anchor and _name(found) not in _ELSEWHERE:  # those have other headings
+            where += f"#{anchor}"
         return f"{bang}[{words}]({where})"
 
     return _LINK.sub(linked, text)
