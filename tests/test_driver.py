@@ -182,7 +182,7 @@ def _weight(weight):
 def test_a_total_that_was_found_before_is_checked_like_any_other(total):
     (transport,) = memory_network([[0]], [])
     averaging = Tree(build_topology("complete", 1))
-    with pytest.raises(ProtocolError, match=r"handed over|no rows give"):
+    with pytest.raises(ProtocolError, match=r"handed over|no data can produce"):
         drive({0: weigh_together(3.0)}, averaging, transport, known=[total])
 
 

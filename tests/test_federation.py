@@ -289,7 +289,7 @@ def test_feature_names_say_how_many_features_there_are(write):
             "`min_rows` must be at least `min_cell`",
         ),
         ("[training]", "[training]\nwidht = 3", "Did you mean `width`?"),
-        ("[training]", "[training]\nspeed = 3", "unknown field `speed`"),
+        ("[training]", "[training]\nspeed = 3", "no setting `speed`"),
         ("[training]", "[training]\nwidth = 0", "width"),
         ("[training]", '[training]\nsolver = "magic"', "solver"),
         (

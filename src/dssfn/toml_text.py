@@ -104,7 +104,9 @@ def convert_toml(
         return msgspec.convert(content, kind)
     except msgspec.ValidationError as exc:
         said = _with_name(str(exc), content)
-        raise PlanError(f"`{path}`: {said}{_near_setting(said, kinds)}") from exc
+        near = _near_setting(said, kinds)
+        said = said.replace("Object contains unknown field", "there is no setting")
+        raise PlanError(f"`{path}`: {said}{near}") from exc
 
 
 def _with_name(said: str, content: dict[str, Any]) -> str:

@@ -81,7 +81,7 @@ def test_values_of_single_rows_are_no_classes(tmp_path, values, why):
     path = tmp_path / "t.csv"
     path.write_text("x,y\n" + "".join(f"{k % 7},{y}\n" for k, y in enumerate(values)))
     said = wrong("schema", path, "--target", "y")
-    assert f"the target `y` must hold classes, but has {why}. Say --number" in said
+    assert f"the target `y` must hold classes, but has {why}. Give --number" in said
 
 
 def test_classes_may_be_groups_of_values(table, tmp_path):

@@ -158,7 +158,7 @@ def test_a_plan_left_open_is_marked_told_of_and_refused_until_filled_in(tmp_path
     path = tmp_path / "fed" / "plan.toml"
     text = path.read_text()
     assert text.count("FILL IN") == 2
-    with pytest.raises(PlanError, match=r"plan.toml.*`classes`.*filled in"):
+    with pytest.raises(PlanError, match=r"plan.toml.*`classes`.*Fill it in"):
         load_federation(path)
     text = text.replace("classes = []", "classes = [1, 2]")
     path.write_text(text)

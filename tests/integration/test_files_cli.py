@@ -109,10 +109,10 @@ def test_wrong_options_are_told_by_their_names(trained, tmp_path):
         (["--encoding", "latin-1"], "begins with the byte order mark of UTF-16"),
         (["--columns", "a,,b"], "`--columns` must not have empty words between commas"),
         (["--columns", "a,c"], "no column `c`"),
-        (["--columns", "a"], "column `b` must be there"),
-        (["--drop", "a"], "column `a` must be there"),
+        (["--columns", "a"], "column `b` is needed"),
+        (["--drop", "a"], "column `a` is needed"),
         (["--id", "patients"], "Did you mean `patient`?"),
-        (["--id", "a"], "column `a` must be there"),
+        (["--id", "a"], "column `a` is needed"),
     ):
         assert words in wrong("predict", model, data, *options)
     data = tmp_path / "p.csv"

@@ -256,7 +256,7 @@ def test_what_only_one_rank_lacks_is_named_with_the_rank(folder):
     ("args", "said"),
     [
         (["five.toml", "--data", "small.npz"], "labels of `small`"),
-        (["typo.toml", "--data", "{node}.csv"], "unknown field `widht`"),
+        (["typo.toml", "--data", "{node}.csv"], "no setting `widht`"),
         (["six.toml", "--data", "{node}.csv"], "the plan has 1 nodes, got 2 ranks"),
         (["five.toml", "--data", "{node}.csv", "--sep", "x"], "`sep` must be one of"),
     ],

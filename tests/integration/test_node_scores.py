@@ -159,10 +159,10 @@ def test_a_wrong_test_file_is_found_before_the_node_meets_others(make_lab):
     write_rows(lab.folder("n0") / "later.csv", X[:9], y[:9] + 5)
     shown = dssfn("node", "check", lab.node_file("n0"))
     assert shown.exit_code == 2
-    assert "is not one of the classes" in shown.output
+    assert "is not one of the known classes" in shown.output
     refused = dssfn("node", "run", lab.node_file("n0"))  # nobody else runs
     assert refused.exit_code == 2
-    assert "is not one of the classes" in refused.output
+    assert "is not one of the known classes" in refused.output
     write_rows(lab.folder("n0") / "later.csv", X[:9], y[:9])
     shown = dssfn("node", "check", lab.node_file("n0"))
     assert shown.exit_code == 0, shown.output

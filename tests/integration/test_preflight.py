@@ -84,7 +84,7 @@ def test_the_largest_message_is_told_in_plain_digits(fed):
         ("1,nan,yes", "line 22, column `bmi`: features must be finite"),
         ("1,1e300,yes", "Column `bmi`: numbers must be below 2^127"),
         ("1,1,", "line 22: the target `outcome` is missing"),
-        ("1,1,maybe", "line 22: label 'maybe' is not one of the classes"),
+        ("1,1,maybe", "line 22: label 'maybe' is not one of the known classes"),
     ],
 )
 def test_check_reads_all_that_a_training_would_read(fed, row, words):
@@ -136,7 +136,7 @@ def test_a_node_s_file_says_how_its_data_are_read(fed):
     ("lines", "words"),
     [
         (['sep = "x"'], "node.toml`: `sep` must be one of"),
-        (['separator = ";"'], "node.toml`: Object contains unknown field `separator`"),
+        (['separator = ";"'], "node.toml`: there is no setting `separator`"),
         (['drop = "note"'], "node.toml`: Expected `array`, got `str` - at `$.read.dro"),
         (['drop = ["a"]', 'id = "a"'], "node.toml`: `drop` must not name 'a', as `id`"),
     ],
@@ -225,7 +225,7 @@ def test_a_node_with_few_numbers_in_a_column_takes_no_part(tmp_path, write, n, l
         "`min_cell`) must"
     )
     assert text.startswith(wanted)
-    assert f"got {n}. What a node sends" in text
+    assert f"got {n}. A node sends" in text
     for command in ("node run", "federation statistics"):
         assert text in wrong(*command.split(), fed / "a")
 

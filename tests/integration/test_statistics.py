@@ -336,7 +336,7 @@ def test_mistakes_are_told_before_the_others_wait(three, tmp_path):
 
     plan = (node / "plan.toml").read_text()
     (node / "plan.toml").write_text(plan.replace("min_cell", "min_cel"))
-    assert "unknown field `min_cel`. Did you mean `min_cell`?" in statistics()
+    assert "no setting `min_cel`. Did you mean `min_cell`?" in statistics()
     (node / "plan.toml").write_text(plan)
     (tmp_path / "file").write_text("")
     assert "must be a writable folder" in statistics("--out", tmp_path / "file")

@@ -67,7 +67,7 @@ def test_what_is_as_by_default_is_left_out():
         ("columns = 3", r"schema\.toml.*array"),
         (
             '[[columns]]\nname = "a"\nknd = "number"',
-            "unknown field `knd`.*of `a`.*`kind`",
+            "no setting `knd`.*of `a`.*`kind`",
         ),
         ('[[columns]]\nname = "a"\nkind = "nunber"', "Did you mean `number`"),
         ("[[columns]", "is not a TOML file"),

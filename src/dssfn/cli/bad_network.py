@@ -64,7 +64,8 @@ Slow = Annotated[
 Away = Annotated[
     list[str] | None,
     option(
-        "A node that is away for a while: with 5:20s-60s, node 5 is. May be repeated.",
+        "A node that is away for a while: 5:20s-60s is node 5, from 20 s to 60 s. May "
+        "be repeated.",
         BAD,
         "--away",
     ),
@@ -72,7 +73,7 @@ Away = Annotated[
 Gone = Annotated[
     list[str] | None,
     option(
-        "A node that leaves for good: with 7:30s, node 7 does. May be repeated.",
+        "A node that leaves for good: 7:30s is node 7, after 30 s. May be repeated.",
         BAD,
         "--gone",
     ),

@@ -26,7 +26,7 @@ Nodes = Annotated[
 GraphName = Annotated[
     str,
     option(
-        f"{', '.join(KINDS)}, an edge-list file or an adjacency matrix in a .npy file.",
+        f"{', '.join(KINDS)}, an edge-list file or a mixing matrix in a .npy file.",
         NETWORK,
         "--topology",
     ),

@@ -26,7 +26,7 @@ _RULES = {
     "min_nodes": "with fewer nodes, none takes part: two nodes learn each other's sums",
     "quorum": "this many nodes continue if others are gone; else all must be there",
     "leave_after": "seconds after which a missing node is left out",
-    "min_rows": "a node with fewer rows does not take part: its sums would reveal them",
+    "min_rows": "a node with fewer rows does not take part: its sums could reveal them",
     "min_cell": "statistics hide counts of fewer rows than this",
     "publish_sites": "whether statistics show each node's own numbers",
 }
