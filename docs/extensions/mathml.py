@@ -9,7 +9,6 @@ from docutils import nodes
 from latex2mathml.converter import convert
 from sphinx.application import Sphinx
 
-
 # A norm's bars are as high as a line; one that is raised to a power would not stretch
 # as the other one does.
 _BAR = re.compile(r"<mo[^>]*>(&#x02016;|&#x0007C;)</mo>")
