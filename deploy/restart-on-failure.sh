@@ -37,6 +37,7 @@ while :; do
   fi
   running=''
   echo "restart-on-failure: exit code $code; starting again in ${RESTART_SEC:-30} s" >&2
-  sleep "${RESTART_SEC:-30}" &
+  # It keeps no output open: a pause that a signal misses must not keep a reader waiting.
+  sleep "${RESTART_SEC:-30}" >/dev/null 2>&1 &
   wait "$!"
 done

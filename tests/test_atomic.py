@@ -52,14 +52,16 @@ def test_a_probe_has_a_name_that_nobody_can_foresee(tmp_path, monkeypatch):
 
 def test_a_folder_that_cannot_be_made_is_named_with_its_setting(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match=r"`out` must be a folder.*Not a directory"):
+    with pytest.raises(
+        InputError, match=r"`out` must be a writable folder.*Not a directory"
+    ):
         make_writable(tmp_path / "file" / "out", "out")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_cannot_be_written_is_refused(tmp_path):
     tmp_path.chmod(0o500)
-    with pytest.raises(InputError, match="`out` must be a folder"):
+    with pytest.raises(InputError, match="`out` must be a writable folder"):
         make_writable(tmp_path, "out")
 
 

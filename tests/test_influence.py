@@ -60,7 +60,7 @@ def test_the_simulator_names_a_node_that_sends_more_than_its_rows_give(lie, memb
     programs = programs_of(plan, shards, lie)
     with (
         Workers(M) as workers,
-        pytest.raises(ProtocolError, match=r"^south sent sums for .* do not give"),
+        pytest.raises(ProtocolError, match=r"^south sent sums for .* cannot produce"),
     ):
         run_programs(programs, averaging, workers, stated=stated_by(shards))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.data_sets import REAL
-from tests.support.lab import free_port
+from tests.support.lab import free_ports
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -22,7 +22,7 @@ def test_four_hospitals_end_with_one_model(tmp_path):
         env={
             **os.environ,
             "PYTHON": sys.executable,
-            "PORT": str(free_port()),
+            "PORT": str(free_ports(4)),
             "DSSFN_DATA_DIR": str(REAL),
         },
         stdin=subprocess.DEVNULL,

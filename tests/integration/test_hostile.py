@@ -220,7 +220,7 @@ def _check_log(text: str) -> None:
     """Refusals of every kind are told to the operator, and counted beyond a few."""
     for reason in (
         "refused a connection: ",
-        "n9 is no neighbour of n1",
+        "n9 is not a neighbour of n1",
         "n0 is already connected, from another process",
         "do not agree: `protocol`",
         "more like this that were not logged",

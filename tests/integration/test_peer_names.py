@@ -151,7 +151,7 @@ def test_a_check_judges_certificates_as_the_run_does(check_of_north):
 def test_a_node_that_dials_names_the_address_where_a_stranger_answers(caplog):
     foreign = issue(make_authority("somebody else"), "north")
     another = issue(AUTHORITY, "south")
-    for credential, told in ((foreign, "is not one"), (another, "is for south")):
+    for credential, told in ((foreign, "is not signed"), (another, "is for south")):
         with _transport("north", "east", credential) as stranger:
             address = f"127.0.0.1:{stranger.port}"
             with _transport("east", "north", address=address):

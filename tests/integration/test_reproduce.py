@@ -148,4 +148,4 @@ def test_a_file_in_the_place_of_the_folder_is_named(tmp_path):
     (tmp_path / "taken").write_text("")
     shown = invoke("reproduce", "table2", "--out", tmp_path / "taken")
     assert shown.exit_code == 2
-    assert "`--out` must be a folder" in shown.stderr
+    assert "`--out` must be a writable folder" in shown.stderr

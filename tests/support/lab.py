@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import numpy as np
@@ -280,6 +280,16 @@ def free_port() -> int:
         with suppress(OSError), socket.create_server(("127.0.0.1", port)):
             _GIVEN.add(port)
             return port
+
+
+def free_ports(count: int) -> int:
+    """The first of so many ports in a row, of those that `free_port` never gives."""
+    while True:
+        first = random.randrange(10_000, 15_000 - count)
+        with suppress(OSError), ExitStack() as servers:
+            for port in range(first, first + count):
+                servers.enter_context(socket.create_server(("127.0.0.1", port)))
+            return first
 
 
 class Proxy:

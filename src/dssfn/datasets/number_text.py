@@ -39,7 +39,7 @@ def misread_number(text: str, decimal: str) -> str:
     """Return what to do about text that is a number in another way of writing.
 
     >>> misread_number("1.234,5", ",")
-    '  Write numbers without thousands separators.'
+    ' Write numbers without thousands separators.'
     >>> misread_number("blue", ",")
     ''
     """

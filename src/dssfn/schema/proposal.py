@@ -93,8 +93,12 @@ def propose(seen: Seen) -> Proposal:
 def gaps(seen: Seen) -> tuple[str, ...]:
     """Return what is missing in a column, and what may say so in words.
 
-    >>> gaps(Seen("outcome", {"text"}, 20, 1, {"yes": 10, "NA": 9}, 18, {"NA"}))
-    ('5 % are missing', 'there is "NA": empty these fields if that says missing')
+    >>> for remark in gaps(
+    ...     Seen("outcome", {"text"}, 20, 1, {"yes": 10, "NA": 9}, 18, {"NA"})
+    ... ):
+    ...     print(remark)
+    5 % are missing
+    there is "NA": if it stands for a missing value, leave these fields empty
     """
     remarks = []
     if seen.n_missing:

@@ -19,7 +19,7 @@ def moments(column: Column) -> tuple[str, str]:
     """Return mean and deviation; they are rounded where it is hidden of how many.
 
     >>> moments(Column(name="age", kind="number", there=90, mean=61.25, deviation=9.5))
-    ('61.250', '9.5000')
+    ('61.25', '9.500')
     >>> few = Column(name="x", kind="number", there="not shown", mean=60, deviation=9)
     >>> moments(few)
     ('about 60', 'about 9')
