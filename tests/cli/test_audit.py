@@ -159,3 +159,4 @@ def test_a_recording_of_nodes_that_come_and_go_is_refused(tmp_path):
         "audit", "--recorded", tmp_path, "--plan", tmp_path / "fed" / "plan.toml"
     )
     assert "must be a run of a plan without a `quorum`" in said
+    assert "do not say which nodes took part" in said

@@ -11,6 +11,7 @@ import pytest
 from dssfn.exit_codes import WRONG_INPUT
 from dssfn.federation import split_address
 from dssfn.node.spec import load_node
+from tests.support.commands import dssfn
 from tests.support.compose import DEPLOY
 
 yaml = pytest.importorskip("yaml", reason="needs PyYAML")
@@ -66,6 +67,22 @@ def test_keys_are_no_part_of_the_repository():
     assert {Path(file).parent.name for file in secret["files"]} == {"keys"}
     assert "keys/" in (EXAMPLE / ".gitignore").read_text().split()
     assert not (EXAMPLE / "keys").exists()
+
+
+def test_the_plan_is_what_federation_init_writes(node, tmp_path):
+    pytest.importorskip("cryptography", reason="needs the extra `grpc`")
+    spec, federation = node
+    addresses = [f"--address={one.name}={one.address}" for one in federation.nodes]
+    made = dssfn(
+        "federation", "init", tmp_path / "fed", "--no-keys", *addresses,
+        "--nodes", ",".join(federation.names), "--target", spec.target,
+        "--classes", ",".join(federation.training.classes),
+        "--features", ",".join(federation.training.feature_names),
+        "--round-deadline", federation.round_deadline,
+    )  # fmt: skip
+    assert made.exit_code == 0, made.output
+    written = (tmp_path / "fed" / "plan.toml").read_text(encoding="utf-8")
+    assert written == (EXAMPLE / "plan.toml").read_text(encoding="utf-8")
 
 
 def test_a_patch_changes_nothing_but_the_addresses_of_neighbours():

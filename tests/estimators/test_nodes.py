@@ -116,6 +116,12 @@ def test_regressors_take_names_too(iris):
             PlanError,
             "got 3 nodes for a graph of",
         ),
+        (
+            {"topology": nx.path_graph(["Chur", "Basel", "Genf"])},
+            np.char.replace(NAMES, "Basel", "basel"),
+            PlanError,
+            "must name nodes of the graph, .*; got 'basel'",
+        ),
         ({}, NAMES[:9], PlanError, r"each of the 150 samples, got shape \(9,\)"),
         ({}, NAMES[:, None], PlanError, r"got shape \(150, 1\)"),
         ({}, [[1, 2], [3]], PlanError, "the node of every sample"),

@@ -28,6 +28,13 @@ def test_the_table_shows_the_paper_and_the_difference():
     assert line[10] == "2"
 
 
+def test_wide_networks_are_named_by_what_is_changed_in_them():
+    changed = table2.WIDE.changes
+    shown = table2.SETTINGS["wide"]
+    for name in ("gain", "n_layers", "width"):
+        assert f"{changed[name]:g}" in shown.replace(",", "").split()
+
+
 def test_rows_made_later_stand_with_their_set():
     made = ("vowel", "default", 20), ("vowel", "paper", 20), ("letter", "paper", 20)
     later = ("vowel", "scaled", 20), ("vowel", "paper", 1)

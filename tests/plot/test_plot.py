@@ -119,6 +119,22 @@ def test_models_side_by_side_on_shared_axes_are_seen_in_full(nodes, fixed, turne
             assert line.get_label().endswith("kept") or y0 < min(y) <= max(y) < y1
 
 
+@pytest.mark.parametrize("metric", ["error", "accuracy"])
+def test_ticks_are_those_of_all_models_on_the_same_axes(metric):
+    X, y = IRIS
+    hopeless = np.random.default_rng(0).permutation(y)
+    sizes = {"n_nodes": 3, "n_layers": 2, "width": 20, "random_state": 0}
+    axes = new_axes()
+    for labels in (hopeless, y):
+        model = DSSFNClassifier(**sizes).fit(X, labels)
+        dssfn.plot.history(model, metric=metric, ax=axes)
+    values = np.concatenate([line.get_ydata() for line in axes.get_lines()])
+    ticks = axes.get_yticks()
+    step = np.diff(ticks).max()
+    assert len(ticks) >= 4
+    assert min(ticks) - step <= min(values) <= max(values) <= max(ticks) + step
+
+
 def test_a_simulation_is_drawn_as_an_estimator_is(nodes):
     simulated = simulate_pair()
     drawn = lines_of(dssfn.plot.history(simulated))["training samples"]

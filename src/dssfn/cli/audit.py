@@ -276,8 +276,8 @@ def _recorded(
     if federation.is_elastic:
         raise PlanError(
             "`--recorded` must be a run of a plan without a `quorum`: with one, nodes "
-            "come and go, and the messages do not say who nodes that took part. "
-            "Record a rehearsal without a quorum."
+            "come and go, and the messages do not say which nodes took part. Record a "
+            "rehearsal without a quorum."
         )
     node = None if victim is None else node_called("victim", victim, federation.names)
 

@@ -64,7 +64,7 @@ def info(model: ModelArgument, json: Json = False) -> None:
 
 
 def attendance_in_words(took_part: Sequence[Sequence[str]]) -> list[str]:
-    """Return who nodes that took part in which layers, a line for every change.
+    """Return which nodes took part in which layers, a line for every change.
 
     >>> attendance_in_words([("a", "b"), ("a", "b"), ("a",)])
     ['layers 0 to 1: a, b', 'layer 2: a']

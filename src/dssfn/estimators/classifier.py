@@ -201,7 +201,7 @@ class SSFNClassifier(Centralised, Classifier):
         layer.
     memory : int or str, optional
         Memory limit in bytes, or a size such as "2GB". What does not fit is kept in
-        temporary files or  computed again.
+        temporary files or computed again.
     preset : {"default", "paper"}, optional
         The settings to start from; parameters that are given override them.
     random_state : int, RandomState or None, default=None

@@ -12,6 +12,7 @@ from dssfn.config import Plan
 from dssfn.datasets import Dataset
 from dssfn.errors import PlanError, TopologyError
 from dssfn.estimators.base import Estimator, plain
+from dssfn.hints import listing
 from dssfn.hosting import Simulation
 from dssfn.runs import Run
 from dssfn.shard import Samples, Shard
@@ -131,10 +132,24 @@ def _numbered(
             "`astype(str)`."
         ) from exc
     names = found.tolist()
+    if isinstance(graph, nx.Graph):
+        _check_names(names, list(graph))
     if isinstance(graph, nx.Graph) and set(graph) == set(names):
         place = {name: number for number, name in enumerate(graph)}
         names, nodes = list(graph), np.array([place[name] for name in names])[nodes]
     return names, nodes
+
+
+def _check_names(names: list[Any], known: list[Any]) -> None:
+    """Refuse the name of a node that a graph with names does not have."""
+    if not all(isinstance(name, str) for name in (*names, *known)):
+        return
+    strange = [name for name in names if name not in set(known)]
+    if strange:
+        raise PlanError(
+            f"`partition` must name nodes of the graph, {listing(known)}; got "
+            f"{strange[0]!r}. Correct the name there, or use numbers."
+        )
 
 
 def _given_graph(given: Any) -> Topology:

@@ -37,7 +37,7 @@ SETTINGS = {  # in the order of the table
     "scaled": "the paper's settings, inputs scaled",
     "default": "our settings, same size",
     "unscaled": "our settings, same size, inputs not scaled",
-    "wide": "our settings, 4 layers of 3000, inputs not scaled",
+    "wide": "gain 10, 4 layers of 3000, inputs not scaled",
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dssfn.errors import InputError
 from dssfn.plot.reading import Layers
 from dssfn.plot.surroundings import axes_or_new, palette_of
-from dssfn.report.canvas import BLUE, ORANGE, Axes, percent_axis
+from dssfn.report.canvas import BLUE, ORANGE, Axes, MaxNLocator, percent_axis
 from dssfn.report.on_axes import draw_series, layer_axis
 from dssfn.report.training.curves import TRAINING, VALIDATION
 
@@ -34,7 +34,9 @@ def draw_history(layers: Layers, metric: str, ax: Axes | None) -> Axes:
             label=f"layer {layers.depth} is kept", zorder=0,
             ymax=1 / (1 + HEADROOM),
         )  # fmt: skip
-    axes.autoscale(axis="y")  # also after an earlier call, on the same or shared axes
+    # Also after an earlier call, on the same or shared axes, which has fixed the ticks.
+    axes.yaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 2.5, 5, 10]))
+    axes.autoscale(axis="y")
     low, high = axes.get_ylim()
     axes.set_ylim(low, high + HEADROOM * (high - low))
     if metric == "error":

@@ -92,7 +92,7 @@ plan = "plan.toml"
 
 data = {data}  # this node's file: CSV, Parquet, Feather, XLSX or NPZ; it stays here
 {target}
-# test = "test.csv"  # samples to test the model on; by default its training samples
+# test = "test.csv"  # samples to test the model on; by default, validation samples
 # local_model = false  # do not train a model on this node alone, for comparison
 out = "out"  # folder for the model, the log and the checkpoint
 

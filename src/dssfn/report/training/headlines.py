@@ -136,7 +136,7 @@ def _without_test(result: Result) -> list[Headline]:
     error, kept = decibel(result.train_error_db), result.kept
     if result.train_accuracy is None:
         if result.scores is None or result.scores.total.r2 is None:
-            return [Headline("Training error", error, "0 dB is what no network gives")]
+            return [Headline("Training error", error, "0 dB: without a network")]
         words = f"on samples left out of training; {error} on training samples"
         return [Headline("Validation R²", _r2(result.scores.total.r2), words)]
     training = f"{percent(result.train_accuracy)} of the training samples right"
