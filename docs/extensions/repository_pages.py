@@ -27,7 +27,11 @@ COPIED = {
 """Files of the repository, and the pages of the site that show them."""
 
 _ELSEWHERE = {"README.md": "index.md", "LICENSE": "project/licence.md"}
-_LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^)\s]+)\)")
+_LINK = re.compile(
+    r"(?P<code>^```.*?^```|`[^`\n]+`)"  # has no links, whatever it looks like
+    r"|(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^)\s]+)\)",
+    re.MULTILINE | re.DOTALL,
+)
 
 
 def site_text(text: str, *, source: Path, page: str) -> str:
@@ -44,7 +48,9 @@ def site_text(text: str, *, source: Path, page: str) -> str:
     """
 
     def linked(match: re.Match[str]) -> str:
-        bang, words, target = match.groups()
+        if match["code"]:
+            return match.group()
+        _, bang, words, target = match.groups()
         path, _, anchor = target.partition("#")
         if not path or ":" in path:
             return match.group()

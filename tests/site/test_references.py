@@ -107,6 +107,10 @@ def test_links_of_the_repository_become_links_of_the_site():
     assert site_text(text, source=deploy, page="deploy.md") == (
         "[a](project/security.md#x) [b](tables.md) c (`src/dssfn/ball.py`) [d](#e)"
     )
+    code = "`plots[k](model)`\n\n```python\nplots[name](model)\n```\n"
+    assert site_text(code, source=deploy, page="deploy.md") == code
+    text = "[`a`](../src/dssfn/ball.py), [`b`](tables.md)"
+    assert site_text(text, source=deploy, page="deploy.md") == "`a`, [`b`](tables.md)"
     text = "[a](docs/deploy.md#ports) [b](CHANGELOG.md) [c](https://a.example/b.md)"
     security = ROOT / "SECURITY.md"
     assert site_text(text, source=security, page="project/security.md") == (
