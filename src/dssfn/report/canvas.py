@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -245,11 +246,14 @@ class _Alike(Formatter):
     def set_locs(self, locs: Any) -> None:
         """Take as many digits as the tick that needs most of them."""
         super().set_locs(locs)
-        shown = (f"{value:.6g}" for value in locs)
+        largest = max(map(abs, locs), default=0.0) or 1.0
+        rounded = (round(value, 5 - int(np.log10(largest) // 1)) for value in locs)
+        shown = (f"{Decimal(f'{value:.6g}'):f}" for value in rounded)
         self.places = max((len(one.partition(".")[2]) for one in shown), default=0)
 
     def __call__(self, x: float, pos: int | None = None) -> str:
         """Return the label of a tick."""
+        x = round(x, self.places) + 0.0  # no minus before zero
         return f"{x:,.{self.places}f}{self.unit}".replace("-", "−")
 
 
