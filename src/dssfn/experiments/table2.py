@@ -246,8 +246,8 @@ def _on_defaults(rows: Sequence[Row]) -> Iterator[str]:
             "Our settings, with a network of the same size on 20 nodes, are ahead of "
             f"the published test accuracy on {', '.join(ahead) or 'none'}"
             + (f", and behind on {', '.join(behind)}" if behind else "")
-            + ". They were chosen on validation data, but not without any knowledge of "
-            "test results; docs/performance.md says how."
+            + ". They were compared on validation data, but not without any knowledge "
+            "of test results; docs/performance.md says how."
         )
 
 
