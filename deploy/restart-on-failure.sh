@@ -12,6 +12,13 @@ if [ $# -eq 0 ]; then
   echo "restart-on-failure: a command is missing, as in: restart-on-failure dssfn node run node.toml" >&2
   exit 2
 fi
+pause=${RESTART_SEC:-30}
+case $pause in
+  *[!0-9]*)
+    echo "restart-on-failure: RESTART_SEC must be a whole number of seconds, got $pause" >&2
+    exit 2
+    ;;
+esac
 running='' stopped=''
 stop() {
   stopped=yes
@@ -36,8 +43,8 @@ while :; do
     exit "$code"
   fi
   running=''
-  echo "restart-on-failure: exit code $code; starting again in ${RESTART_SEC:-30} s" >&2
+  echo "restart-on-failure: exit code $code; starting again in $pause s" >&2
   # It keeps no output open: a pause that a signal misses must not keep a reader waiting.
-  sleep "${RESTART_SEC:-30}" >/dev/null 2>&1 &
+  sleep "$pause" >/dev/null 2>&1 &
   wait "$!"
 done

@@ -75,3 +75,12 @@ def test_a_script_without_a_command_says_so():
     done = subprocess.run(["sh", SCRIPT], capture_output=True, text=True)
     assert done.returncode == 2
     assert "a command is missing" in done.stderr
+
+
+@pytest.mark.parametrize("pause", ["soon", "-1", "1.5"])
+def test_a_pause_that_is_no_number_of_seconds_is_refused(tmp_path, pause):
+    running = start(tmp_path, "echo >> runs; exit 1", pause=pause)
+    _, told = running.communicate(timeout=60)
+    assert running.returncode == 2
+    assert f"whole number of seconds, got {pause}" in told
+    assert not (tmp_path / "runs").exists()
