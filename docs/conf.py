@@ -64,6 +64,7 @@ html_css_files = ["site.css"]
 html_math_renderer = "mathml"
 html_show_sourcelink = False
 html_copy_source = False
+html_show_search_summary = False  # needs a web server; the search itself does not
 html_theme_options = {
     "logo": {"text": "dssfn"},
     "navbar_align": "left",
