@@ -25,7 +25,7 @@ $(READY): pyproject.toml
 demo: $(READY) ## see it work: ten nodes on a ring learn digits, compared with one machine
 	@$(BIN)/dssfn demo
 
-test: $(READY) ## run the tests, about a quarter of an hour on two cores
+test: $(READY) ## run the tests, about twenty minutes on two cores
 	$(BIN)/python -m $(PYTEST) $(MEASURED)
 
 test-slow: $(READY) ## run the long tests: the tables of the paper, all sizes

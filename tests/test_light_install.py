@@ -116,3 +116,13 @@ def test_an_audit_without_masks_that_can_be_made_names_the_extra(tmp_path):
     assert shown.returncode == 2
     assert "dssfn[grpc]" in shown.stderr
     assert "Traceback" not in shown.stderr
+
+
+@pytest.mark.parametrize(
+    "line", ["node run x", "node check x", "federation statistics x"]
+)
+def test_a_node_without_its_extra_names_it(line, tmp_path):
+    shown = run_command_without(("cryptography", "grpc"), line, tmp_path)
+    assert shown.returncode == 2
+    assert "dssfn[grpc]" in shown.stderr
+    assert "Traceback" not in shown.stderr

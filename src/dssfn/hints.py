@@ -46,10 +46,15 @@ def unknown(
     "`solver` must be one of gram, admm, got 'grm'. Did you mean `gram`?"
     >>> unknown("kind", "line", ["path", "star"], {"line": "`path`"})
     "`kind` must be one of path, star, got 'line'. Did you mean `path`?"
+    >>> unknown("kind", "lien", ["path", "star"], {"line": "`path`"})
+    "`kind` must be one of path, star, got 'lien'. Did you mean `path`?"
     """
     names = list(known)
-    same = synonyms.get(str(came).casefold())
-    hint = f" Did you mean {same}?" if same else did_you_mean(came, names)
+    word = str(came).casefold()
+    near = difflib.get_close_matches(word, synonyms, n=1)
+    same = synonyms.get(word) or (synonyms[near[0]] if near else None)
+    hint = did_you_mean(came, names) if word not in synonyms else ""
+    hint = hint or (f" Did you mean {same}?" if same else "")
     return f"`{argument}` must be one of {', '.join(names)}, got {came!r}.{hint}"
 
 

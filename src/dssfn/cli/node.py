@@ -147,5 +147,5 @@ Send the request to the organiser, who signs it with `dssfn federation sign`. Ke
 key on this machine: whoever has it can pose as {name}. Its fingerprint is
     {fingerprint}
 Read it out to the organiser on the telephone, so that both of you know that nobody
-replaced the request on its way. Put the files that come back, node.crt and ca.crt,
-beside the key."""
+replaced the request on its way. Put the files that come back (node.crt, ca.crt and
+crl.pem) beside the key."""

@@ -12,7 +12,8 @@ from dssfn.config import Plan
 from dssfn.datasets import Dataset
 from dssfn.errors import PlanError, TopologyError
 from dssfn.estimators.base import Estimator, plain
-from dssfn.hints import listing
+from dssfn.graph_kinds import KINDS, SYNONYMS
+from dssfn.hints import listing, unknown
 from dssfn.hosting import Simulation
 from dssfn.runs import Run
 from dssfn.shard import Samples, Shard
@@ -81,6 +82,8 @@ class Decentralised(Estimator):
     def _topology(self, plan: Plan, n_nodes: int | None) -> Topology:
         if isinstance(self.topology, str):
             assert n_nodes is not None
+            if self.topology not in KINDS:
+                raise TopologyError(unknown("topology", self.topology, KINDS, SYNONYMS))
             return build_topology(
                 self.topology, n_nodes, degree=self.degree, seed=plan.seed
             )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dssfn.errors import TransportError
+from dssfn.errors import InputError
 
 try:
     import grpc.aio  # noqa: F401
     from google.protobuf import message  # noqa: F401
 except ImportError as exc:  # pragma: no cover
-    raise TransportError(
-        f"gRPC is not installed ({exc}). Install it with: pip install 'dssfn[grpc]'"
+    raise InputError(
+        "Nodes need gRPC. Install it with: pip install 'dssfn[grpc]'"
     ) from exc
 
 from dssfn.transports.grpc.attendance import Attendance
