@@ -28,7 +28,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "evidence"]
+exclude_patterns = ["_build", "evidence/tables.md"]
 templates_path = ["_templates"]
 language = "en"
 default_role = "code"  # names in docstrings stand in single backticks
