@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import typer.main
+from generated import write_page
 from sphinx.application import Sphinx
 
 from dssfn.cli.deferred import DeferredCommand
@@ -124,9 +125,7 @@ def _write(app: Sphinx) -> None:
     pages = {_file(name): page(name, command) for name, command in named}
     pages["index.md"] = index(named)
     for file, text in pages.items():
-        path = FOLDER / file
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
+        write_page(FOLDER / file, text)
     for path in FOLDER.glob("*.md"):
         if path.name not in pages:
             path.unlink()

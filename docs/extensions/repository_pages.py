@@ -13,6 +13,7 @@ import re
 from pathlib import Path
 from posixpath import relpath
 
+from generated import write_page
 from sphinx.application import Sphinx
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -83,15 +84,9 @@ def _copy(app: Sphinx) -> None:
     for name, page in COPIED.items():
         source = ROOT / name
         text = site_text(source.read_text(encoding="utf-8"), source=source, page=page)
-        _write(DOCS / page, text)
+        write_page(DOCS / page, text)
     licence = (ROOT / "LICENSE").read_text(encoding="utf-8")
-    _write(DOCS / _ELSEWHERE["LICENSE"], f"# Licence\n\n```text\n{licence}```\n")
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a page if it has changed: others need not be built again."""
-    if not path.exists() or path.read_text(encoding="utf-8") != text:
-        path.write_text(text, encoding="utf-8")
+    write_page(DOCS / _ELSEWHERE["LICENSE"], f"# Licence\n\n```text\n{licence}```\n")
 
 
 def _relink(app: Sphinx, docname: str, source: list[str]) -> None:

@@ -52,9 +52,9 @@ def unknown(
     names = list(known)
     word = str(came).casefold()
     near = difflib.get_close_matches(word, synonyms, n=1)
-    same = synonyms.get(word) or (synonyms[near[0]] if near else None)
-    hint = did_you_mean(came, names) if word not in synonyms else ""
-    hint = hint or (f" Did you mean {same}?" if same else "")
+    hint = "" if word in synonyms else did_you_mean(came, names)
+    if near and not hint:
+        hint = f" Did you mean {synonyms[near[0]]}?"
     return f"`{argument}` must be one of {', '.join(names)}, got {came!r}.{hint}"
 
 

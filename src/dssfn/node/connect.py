@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from functools import partial
 
+import dssfn.transports.grpc  # noqa: F401 - first of all: it says what to install
 from dssfn._typing import NodeId
 from dssfn.config import Plan
 from dssfn.ensemble import largest_found

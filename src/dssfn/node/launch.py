@@ -13,7 +13,6 @@ from typing import Any
 
 import msgspec
 
-import dssfn.transports.grpc  # noqa: F401 - says what to install, if need be
 from dssfn._atomic import make_writable
 from dssfn.config import Plan, bytes_of
 from dssfn.cores import n_cores

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import msgspec
 
-import dssfn.transports.grpc  # noqa: F401 - says what to install, if need be
 from dssfn.errors import PlanError
 from dssfn.federation import STATISTICS
 from dssfn.node.connect import connect, statistics_terms

@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-import dssfn.transports.grpc  # noqa: F401 - says what to install, if need be
 from dssfn._atomic import make_writable
 from dssfn.config import Plan, bytes_of
 from dssfn.datasets import FileSamples
