@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from tests.support.compose import DEPLOY
+from tests.support.compose import DEPLOY, PATIENCE
 
 SCRIPT = str(DEPLOY / "restart-on-failure.sh")
 
@@ -29,7 +29,7 @@ def start(tmp_path, command, pause="0"):
 
 
 def wait_for(path, n_lines):
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE
     while not path.exists() or len(path.read_text().splitlines()) < n_lines:
         assert time.monotonic() < end
         time.sleep(0.01)
@@ -38,7 +38,7 @@ def wait_for(path, n_lines):
 @pytest.mark.parametrize("code", [0, 2])
 def test_what_has_finished_or_is_wrong_is_not_started_again(tmp_path, code):
     done = start(tmp_path, f"echo >> runs; exit {code}")
-    assert (done.communicate(timeout=30)[1], done.returncode) == ("", code)
+    assert (done.communicate(timeout=PATIENCE)[1], done.returncode) == ("", code)
     assert (tmp_path / "runs").read_text() == "\n"
 
 
@@ -46,7 +46,7 @@ def test_what_has_finished_or_is_wrong_is_not_started_again(tmp_path, code):
 def test_what_fails_otherwise_is_started_until_it_succeeds(tmp_path, failed):
     command = f"echo >> runs; [ $(wc -l < runs) -ge 3 ] || {failed}"
     done = start(tmp_path, command)
-    said = done.communicate(timeout=30)[1]
+    said = done.communicate(timeout=PATIENCE)[1]
     assert (done.returncode, said.count("starting again in 0 s")) == (0, 2)
     assert (tmp_path / "runs").read_text() == "\n" * 3
 
@@ -56,7 +56,7 @@ def test_a_stop_reaches_the_command_whose_exit_code_stays(tmp_path):
     running = start(tmp_path, f"{trap}; echo >> runs; while :; do sleep 0.1; done")
     wait_for(tmp_path / "runs", 1)
     running.send_signal(signal.SIGTERM)
-    running.communicate(timeout=30)
+    running.communicate(timeout=PATIENCE)
     assert running.returncode == 143
     assert (tmp_path / "runs").read_text() == "\nbye\n"
 
@@ -66,7 +66,7 @@ def test_a_stop_between_two_runs_ends_it_at_once(tmp_path):
     wait_for(tmp_path / "runs", 1)
     assert "starting again in 600 s" in running.stderr.readline()
     running.send_signal(signal.SIGTERM)
-    running.communicate(timeout=30)
+    running.communicate(timeout=PATIENCE)
     assert running.returncode == 143
     assert (tmp_path / "runs").read_text() == "\n"
 
@@ -80,7 +80,7 @@ def test_a_script_without_a_command_says_so():
 @pytest.mark.parametrize("pause", ["soon", "-1", "1.5"])
 def test_a_pause_that_is_no_number_of_seconds_is_refused(tmp_path, pause):
     running = start(tmp_path, "echo >> runs; exit 1", pause=pause)
-    _, told = running.communicate(timeout=60)
+    _, told = running.communicate(timeout=PATIENCE)
     assert running.returncode == 2
     assert f"whole number of seconds, got {pause}" in told
     assert not (tmp_path / "runs").exists()
