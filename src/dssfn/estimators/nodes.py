@@ -147,11 +147,12 @@ def _check_names(names: list[Any], known: list[Any]) -> None:
     """Refuse the name of a node that a graph with names does not have."""
     if not all(isinstance(name, str) for name in (*names, *known)):
         return
-    strange = [name for name in names if name not in set(known)]
-    if strange:
+    there = set(known)
+    strange = next((name for name in names if name not in there), None)
+    if strange is not None:
         raise PlanError(
             f"`partition` must name nodes of the graph, {listing(known)}; got "
-            f"{strange[0]!r}. Correct the name there, or use numbers."
+            f"{strange!r}. Correct the name there, or use numbers."
         )
 
 

@@ -44,7 +44,11 @@ class _Collector:
             },
         )
         for name, text, value in (
-            ("layer", "The layer being agreed on; -1 before the first.", at.layer),
+            (
+                "layer",
+                "The layer being agreed on; negative before the first.",
+                at.layer,
+            ),
             ("step", "Averagings since the start.", at.step),
             ("round", "Exchanges with neighbours in this averaging.", at.round),
             ("epoch", "How often all nodes had to go back.", transport.epoch),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from dssfn.graph_kinds import KINDS
 from dssfn.report.html import Headline
 from dssfn.report.numbers import (
     NONE,
@@ -27,10 +28,6 @@ from dssfn.scores import Scores
 SAME = "Identical"
 DIGITS = 8  # of a digest: enough to compare by eye
 
-_KINDS = (
-    "circular", "path", "complete", "star", "grid", "torus", "hypercube", "geometric",
-    "regular",
-)  # fmt: skip
 _DIVIDED = {
     "iid": "divided at random",
     "by-class": "divided by class",
@@ -66,7 +63,7 @@ def _graph_name(topology: str) -> str:
     ('a circular graph of degree 4', 'the graph “roads”')
     """
     kind, _, rest = topology.partition("(degree=")
-    if kind not in _KINDS:
+    if kind not in KINDS:
         return f"the graph “{clean(topology)}”"
     return f"a {kind} graph" + (f" of degree {clean(rest.rstrip(')'))}" if rest else "")
 
