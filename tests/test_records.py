@@ -7,20 +7,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dssfn.records import Tried, decibel, record_of, share, warning_about
+from dssfn.records import NO_ERROR, Tried, decibel, record_of, share, warning_about
 
 positive = st.floats(1e-300, 1e300)
 
 
 @given(positive, positive)
 def test_decibels_are_ten_times_the_logarithm_of_a_ratio(cost, of):
-    if 1e-300 < cost / of < 1e300:
+    if NO_ERROR < cost / of < 1e300:
         assert decibel(cost, of) == pytest.approx(10 * math.log10(cost / of))
 
 
 @given(st.floats(0, 1e300), st.floats(0, 1e300))
 def test_decibels_are_finite_whatever_vanishes(cost, of):
     assert math.isfinite(decibel(cost, of))
+
+
+@given(positive, st.floats(0, 1e-33))
+def test_no_error_has_decibels_that_fit_into_a_table_and_a_plot(of, share_left):
+    least = pytest.approx(20 * math.log10(2**-52))  # -313 dB: float64's precision
+    assert decibel(share_left * of, of) == decibel(0.0, of) == least
 
 
 def test_a_negative_cost_of_rounding_counts_as_none():

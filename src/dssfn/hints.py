@@ -21,6 +21,16 @@ def listing(names: Sequence[str]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
+def listing_to_the_last(names: Sequence[str]) -> str:
+    """Return the first names and the last one, which is often the column of labels.
+
+    >>> listing_to_the_last([*map(str, range(64)), "digit"])
+    '`0`, `1`, `2`, `3`, `4`, `5`, `6`, `7` and 57 more, the last of which is `digit`'
+    """
+    last = f", the last of which is `{names[-1]}`" if len(names) > _MOST_LISTED else ""
+    return listing(names) + last
+
+
 def did_you_mean(name: object, names: Iterable[str]) -> str:
     """Return a question with the nearest name, to end a message, or nothing.
 

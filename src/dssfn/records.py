@@ -45,7 +45,7 @@ class LayerRecord:
     cost : float
         sum_m ||T_m - O Y_m||_F^2.
     train_error_db : float
-        10 log10(cost / sum_m ||T_m||_F^2).
+        10 log10(cost / sum_m ||T_m||_F^2); -313 if there is no error at all.
     train_accuracy : float, optional
         Share of the training samples that are classified correctly; None for a
         regression. Sample weights count here, class weights do not.
@@ -120,15 +120,18 @@ def record_of(
     )
 
 
-def decibel(cost: float, of: float) -> float:
-    """Return 10 log10(cost / of), which stays finite where one of them is zero.
+# A smaller share of a sum of squares, -313 dB, is nothing but rounding in float64.
+NO_ERROR = sys.float_info.epsilon**2
 
-    >>> decibel(1.0, 100.0)
-    -20.0
+
+def decibel(cost: float, of: float) -> float:
+    """Return 10 log10(cost / of), at least -313 dB: no error at all counts as that.
+
+    >>> decibel(1.0, 100.0), round(decibel(0.0, 100.0))
+    (-20.0, -313)
     """
-    smallest = sys.float_info.min
-    ratio = max(cost, smallest) / max(of, smallest)
-    return 10 * math.log10(min(max(ratio, smallest), sys.float_info.max))
+    ratio = cost / of if of > 0 else math.inf if cost > 0 else 1.0
+    return 10 * math.log10(min(max(ratio, NO_ERROR), sys.float_info.max))
 
 
 class Described(Protocol):

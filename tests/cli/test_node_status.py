@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import socket
 import threading
@@ -9,9 +10,11 @@ from contextlib import contextmanager
 
 import msgspec
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from dssfn.cli.main import app
+from dssfn.cli.node_status import shown as for_terminal
 from dssfn.node.page import StatusPages
 from dssfn.node.page_server import open_port, serve_page
 from dssfn.status import LogLine, Status
@@ -50,6 +53,16 @@ def shown(status, host="127.0.0.1"):
     address = f"{host}:{free_port()}"
     with serve_page(open_port(address), StatusPages(lambda: status, host)):
         yield address
+
+
+def test_headings_and_cells_stay_whole_in_a_terminal_of_80_columns():
+    printed = io.StringIO()
+    Console(file=printed, width=80).print(for_terminal(sample_status()))
+    heading, rule, *rows = printed.getvalue().split("Traffic")[1].splitlines()[2:6]
+    names = ["Neighbour", "Connected", "Sent", "Received", "Waited", "Opened"]
+    assert heading.split() == names
+    assert set(rule.split()) == {"─" * len(rule.strip())}
+    assert [row.split()[0] for row in rows] == ["hospital-1", "hospital-4"]
 
 
 def test_a_terminal_shows_nodes_traffic_layers_and_the_log(node_file):

@@ -81,3 +81,12 @@ def test_a_training_that_reads_a_file_again_says_so(terminal, table):
     with layer_progress(plan, quiet=False):
         tell(table, VALUES, 2000, 1.0)
     assert "rows" not in terminal.getvalue()[before:]
+
+
+def test_a_training_of_known_depth_says_when_only_scoring_is_left(terminal):
+    plan = Plan(n_features=1, classes=(0, 1), n_layers=2, width=3)
+    with layer_progress(plan, quiet=False) as on_layer:
+        on_layer(LayerRecord(1, 1.0, -2.0, 0.5, 1), None)
+        assert "scoring" not in plain(terminal)
+        on_layer(LayerRecord(2, 1.0, -3.0, 0.5, 1), None)
+    assert "-3.00 dB  scoring" in plain(terminal)

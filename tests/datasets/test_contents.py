@@ -319,7 +319,8 @@ def test_a_column_without_a_name_is_refused(write):
 def test_a_missing_target_lists_the_columns_and_the_near_one(write):
     path = write("t.csv", {f"c{column}": [1] for column in range(12)})
     assert_refused(
-        r"no target column `c_3`, only `c0`, .*`c7` and 4 more\. Did you mean `c3`",
+        r"no target column `c_3`, only `c0`, .*`c7` and 4 more, the last of which is "
+        r"`c11`\. Did you mean `c3`",
         path,
         target="c_3",
     )

@@ -57,6 +57,8 @@ def layer_progress(plan: Plan, *, quiet: bool) -> Iterator[OnLayer | None]:
     def show(record: LayerRecord, traffic: Traffic) -> None:
         nonlocal state
         state = _state(record)
+        if record.layer == total:
+            state += "  scoring"
         bar.update(task, completed=record.layer, description=state)
 
     def show_reading(reading: Reading) -> None:

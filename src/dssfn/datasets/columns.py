@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.errors import DataError
-from dssfn.hints import did_you_mean, listing
+from dssfn.hints import did_you_mean, listing, listing_to_the_last
 from dssfn.schema import Schema
 
 MOST_COLUMNS = 100_000  # each takes kilobytes, however short the file
@@ -71,12 +71,12 @@ def target_column(file: str, names: Sequence[str], target: str | None) -> str:
     if target is None:
         raise DataError(
             f"`target` must name the column of labels in `{file}`, one of "
-            f"{listing(names)}."
+            f"{listing_to_the_last(names)}."
         )
     if target not in names:
         raise DataError(
-            f"`{file}` has no target column `{target}`, only {listing(names)}."
-            f"{did_you_mean(target, names)}"
+            f"`{file}` has no target column `{target}`, only "
+            f"{listing_to_the_last(names)}.{did_you_mean(target, names)}"
         )
     return target
 

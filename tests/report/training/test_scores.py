@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from dssfn.report.numbers import NONE
 from dssfn.report.training.calibration import draw_calibration
 from dssfn.report.training.page import make_page
 from dssfn.report.training.scores import (
@@ -110,6 +111,17 @@ def test_every_node_has_a_row_where_they_are_known():
     assert "at an organisation that did not take part" in page
     assert f"<h2>{TITLE} for all nodes?</h2>" in page
     assert nodes_table(host_with([])) is None
+
+
+def test_the_table_says_why_a_node_has_no_figure():
+    known = [{"node": "a", "scores": OWN}]
+    assert nodes_table(host_with(known)).note == ""
+    table = nodes_table(host_with([*known, {"node": "b", "scores": SCORES}]))
+    assert table.rows[1][table.head.index("AUC")] == NONE
+    assert (
+        table.note
+        == f"{NONE}: the node has no validation samples, or they lack a class."
+    )
 
 
 def test_of_very_many_nodes_the_first_are_shown():

@@ -80,28 +80,23 @@ def links_table(status: Status) -> Table:
     """Return the traffic with every neighbour."""
     return Table(
         "Traffic with each neighbour",
-        (
-            "Neighbour", "Connected", "Messages sent", "Messages received", "Sent",
-            "Received", "Waited", "Connections",
-        ),
+        ("Neighbour", "Connected", "Sent", "Received", "Waited", "Opened"),
         [
             (
                 clean(one.name),
                 "yes" if one.is_connected else "no",
-                count(one.letters_sent),
-                count(one.letters_received),
-                size(one.bytes_sent),
-                size(one.bytes_received),
+                f"{count(one.letters_sent)} ({size(one.bytes_sent)})",
+                f"{count(one.letters_received)} ({size(one.bytes_received)})",
                 seconds(one.seconds_waited),
                 count(one.connections),
             )
             for one in status.links
         ],
         numeric_from=2,
-        note="Messages are counted since the neighbour last started, the rest since "
-        "this node started. Waited: total time spent waiting for the neighbour's "
-        "messages. Connections: how often the link was opened.",
-    )  # fmt: skip
+        note="Sent and received: messages since the neighbour last started, and bytes "
+        "since this node started. Waited: total time spent waiting for the "
+        "neighbour's messages. Opened: how often the connection was made.",
+    )
 
 
 def layers_table(status: Status) -> Table | None:

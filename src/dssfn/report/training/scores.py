@@ -230,9 +230,14 @@ def nodes_table(result: Result) -> Table | None:
         for one in nodes[:MOST_NODES]
     ]
     left = len(nodes) - len(rows)
-    note = f"{plural(left, 'more node')}: see result.json." if left else ""
+    notes = [f"{plural(left, 'more node')}: see result.json."] if left else []
+    if any(NONE in row for row in rows):
+        alike = (
+            "have one target only" if result.settings.is_regression else "lack a class"
+        )
+        notes.append(f"{NONE}: the node has no validation samples, or they {alike}.")
     head = ("node", "samples", *(_NAMES[name] for name in names))
-    return Table("Validation samples, node by node", head, rows, note=note)
+    return Table("Validation samples, node by node", head, rows, note=" ".join(notes))
 
 
 def _has(scores: Scores, name: str) -> bool:
