@@ -45,7 +45,8 @@ for ax, (name, graph) in zip(axes.flat, GRAPHS.items(), strict=True):
 # the same with memory, and needs about the square root of the rounds. *Exact* chooses
 # the weights of each round such that nothing is left of the disagreement, after as many
 # rounds as the graph's matrix has distinct eigenvalues besides one. A *tree* sends sums
-# up to a root and the total down again. By default dssfn takes the fastest.
+# up to a root and the total down again. Integer units, the default, use the tree, which
+# adds exactly; with dense units dssfn takes the fastest.
 
 TOLERANCE = 1e-10
 schemes = {name: every_averaging(graph, TOLERANCE) for name, graph in GRAPHS.items()}

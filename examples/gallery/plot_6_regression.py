@@ -113,5 +113,5 @@ ax.grid(axis="x", alpha=0.4)
 # %%
 # This is a small set with a nearly linear law, so ridge regression is hard to beat on
 # it; dssfn and ridge are closer to each other than one fold is to the next. The point
-# is that nothing is lost although no node sees another's patients. Trees need more
-# samples than this, and on larger sets the order changes: see the page on accuracy.
+# is that nothing is lost although no node sees another's patients. On targets with
+# sharp peaks trees can be far ahead: see the page on accuracy.

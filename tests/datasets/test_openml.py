@@ -231,7 +231,7 @@ def test_sets_that_do_not_fit_are_refused(damage, message):
         (ValueError("No active dataset other found."), "No active dataset other found"),
         (IncompleteRead(b""), "IncompleteRead"),
         (KeyError("data"), "data"),
-        (ImportError("pandas"), "pip install pandas"),
+        (ImportError("pandas"), r"pip install 'dssfn\[openml\]'"),
     ],
 )
 def test_trouble_with_openml_is_a_data_error(monkeypatch, trouble, words):

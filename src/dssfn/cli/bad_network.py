@@ -90,7 +90,7 @@ Scheme = Annotated[
     str | None,
     option(
         f"How to average over such links: {', '.join(PARTIES)}, or auto (the scheme "
-        "of --consensus, with retries).",
+        "of --consensus with resending, or push-sum if that takes fewer messages).",
         BAD,
         show_default=AUTO,
     ),

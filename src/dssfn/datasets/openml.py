@@ -78,7 +78,7 @@ def download(name: str, data_id: int | None = None) -> tuple[Any, Any]:
             bunch: Any = fetch_openml(**which, as_frame=True, cache=False, n_retries=1)
     except ImportError as exc:
         raise DataError(
-            "Downloads from OpenML need pandas. Install it with `pip install pandas`."
+            "Downloads from OpenML need pandas: `pip install 'dssfn[openml]'`."
         ) from exc
     except (OSError, ValueError, LookupError, HTTPException) as exc:
         if "md5" in str(exc):
