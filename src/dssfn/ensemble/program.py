@@ -32,6 +32,7 @@ from dssfn.ensemble.choices import EXACT, Rules, choose, rules_of
 from dssfn.ensemble.dense import Dense
 from dssfn.ensemble.folds import fold_rule
 from dssfn.ensemble.integer import Integer
+from dssfn.ensemble.layer_records import layer_record
 from dssfn.ensemble.limits import Limits
 from dssfn.ensemble.model import Ensemble
 from dssfn.ensemble.solve import (
@@ -48,7 +49,6 @@ from dssfn.ensemble.stages import (
     errors_of,
     is_complete,
     picked_scale,
-    scale_names,
     scales_of,
     steps_of,
     width_of,
@@ -67,7 +67,7 @@ from dssfn.programs import (
     run_about,
 )
 from dssfn.progress import Progress, Stage
-from dssfn.records import LayerRecord, Tried, decibel, record_of, share
+from dssfn.records import LayerRecord
 from dssfn.shard import Samples
 from dssfn.sum_bounds import SumBounds, repeated
 
@@ -496,39 +496,9 @@ class _Growth:
 
     def _tell(self, layer: int, tally: Array, number: int) -> None:
         """Make the record of a layer known, for the scale of this number."""
-        if not self.on_layer:
-            return
-        of_zero, validated = tally[4:].tolist()
-        stage = self.progress.layers[layer]
-        error, correct, choice = stage["validation"][number].tolist()
-        ridge, afresh = self.rules.pulls(layer)[int(choice)]
-        is_one = self.basis.n_members == 1
-        is_validated = validated > 0 and not is_one
-        has_classes = not self.plan.is_regression
-        has_accuracy = is_validated and has_classes
-        found: dict[str, Any] = {
-            "width": width_of(stage["O"]) if layer else None,
-            "ridge": ridge if np.isfinite(ridge) else None,
-            "afresh": afresh,
-            "validation_error_db": decibel(error, of_zero) if is_validated else None,
-            "validation_accuracy": share(correct, validated) if has_accuracy else None,
-            "tried": self._tried(stage, float(tally[1]) if is_one else of_zero),
-        }
-        if layer == 0:
-            found["unvalidated"], found["unaware"] = map(int, stage["gaps"])
-        n_averagings = self.progress.iterations[layer]
-        self.on_layer(
-            record_of(layer, tally[:4], n_averagings, has_classes=has_classes, **found)
-        )
-
-    def _tried(self, stage: Stage, of: float) -> tuple[Tried, ...]:
-        """Return what was tried in a layer, if there was a choice."""
-        tries = stage.get("tries", np.empty((0, 3)))
-        names = scale_names(self.plan)
-        return tuple(
-            Tried(names[int(number)], int(width), decibel(error, of))
-            for number, width, error in (tries if len(tries) > 1 else ())
-        )
+        if self.on_layer:
+            known = self.plan, self.basis, self.rules, self.progress
+            self.on_layer(layer_record(*known, layer, tally, number))
 
 
 def _pick(tried: Sequence[_Tried]) -> Array:
