@@ -30,9 +30,11 @@ class Table:
     numeric_from: int = 1
     note: str = ""
 
-    def markdown(self) -> str:
-        """Return the table as Markdown, with its caption and its note."""
+    def markdown(self, *, is_bare: bool = False) -> str:
+        """Return the table as Markdown, with its caption and its note unless bare."""
         lines = [self.head, ["---"] * len(self.head), *self.rows]
-        body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-        parts = [f"### {self.caption}", body, self.note]
-        return "\n\n".join(part for part in parts if part) + "\n"
+        body = "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+        if is_bare:
+            return body
+        parts = [f"### {self.caption}\n", body, self.note and f"{self.note}\n"]
+        return "\n".join(part for part in parts if part)

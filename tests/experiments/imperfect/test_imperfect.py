@@ -59,6 +59,12 @@ def test_the_page_has_a_table_words_and_figures():
     ]
     table = imperfect.table(made)
     assert all(len(line) == len(table.head) for line in table.rows)
+    assert [line[1:3] for line in table.rows] == [
+        ("one layer", "0 % lost"),
+        ("one layer", "30 % lost"),
+        ("a training", "30 % lost"),
+    ]
+    assert all(" s, " in cell for line in table.rows for cell in line[3:6])
     page, drawings = page_of(made)
     assert len(drawings) == 3
     assert page.count("<figure ") == 3
