@@ -35,6 +35,11 @@ def test_curves_that_depend_on_the_split_are_not_called_the_same():
     assert "at least 50 %" in said
 
 
+def test_networks_are_named_by_their_sizes(rows):
+    settings = [line[3] for line in comparison.table(rows).rows if line[1] == "dSSFN"]
+    assert settings == ["5 layers of 1000", "5 layers of 300"] * 3
+
+
 def test_a_method_that_always_diverged_is_named(rows):
     dead = [
         row

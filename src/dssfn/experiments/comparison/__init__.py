@@ -206,11 +206,18 @@ def _lines(group: Sequence[Row]) -> Iterator[tuple[str, ...]]:
         agreed = row.metrics.get("prediction_agreement")
         yield (
             *names,
-            str(row.key["setting"]),
+            _setting(row),
             f"{100 * accuracy:.2f}" + (" (rising)" if rising else ""),
             digits(sent / 1e6),
             "" if agreed is None else percent(agreed),
         )
+
+
+def _setting(row: Row) -> str:
+    """Return the size of dSSFN's network, or the step size of another method."""
+    if row.key["method"] != "dssfn":
+        return str(row.key["setting"])
+    return f"{row.key['layers']} layers of {row.key['width']}"
 
 
 def words(rows: Sequence[Row]) -> list[str]:
@@ -337,7 +344,7 @@ def _shown(group: Sequence[Row]) -> Iterator[tuple[str, Row, Look]]:
 
     for place, row in enumerate(where(group, method="dssfn")):
         look = BLACK if place else BLUE
-        yield f"{METHODS['dssfn']}, {row.key['setting']}", row, look
+        yield f"{METHODS['dssfn']}, {_setting(row)}", row, look
     for method, look in (("fedavg", ORANGE), ("dpsgd", GREY)):
         best = best_of(where(group, method=method))
         if best:
