@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from dssfn._atomic import make_writable, no_empty_folders, write_atomically
+from dssfn._atomic import check_place, make_writable, no_empty_folders, write_atomically
 from dssfn.cli.outfolder import out_folder
-from dssfn.errors import InputError
+from dssfn.errors import DataError, InputError
 
 
 @pytest.fixture
@@ -219,6 +219,25 @@ def test_what_cannot_be_written_is_named_as_it_was_given(tmp_path, name, why):
     with pytest.raises(OSError, match=f"{why}.*{name}'$"):
         write_atomically(tmp_path / name, b"new")
     assert set(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", ["loop", "lost", "folder", "none/file", "file/file"])
+def test_where_no_file_can_be_is_refused_before_there_is_one(tmp_path, name):
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "lost").symlink_to("none/file")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    with pytest.raises(DataError, match=f"`--out` must be a file in an .*{name}`"):
+        check_place(tmp_path / name, "--out")
+
+
+def test_a_file_a_pipe_a_link_and_a_new_name_can_be_written(pipe):
+    path, _ = pipe
+    folder = path.parent
+    (folder / "link").symlink_to("new")
+    (folder / "file").touch()
+    for name in ("pipe", "link", "file", "new"):
+        check_place(folder / name, "--out")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="modes are a POSIX matter")

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from glob import escape
 from pathlib import Path
 
-from dssfn.errors import InputError
+from dssfn.errors import DataError, InputError
 
 _PROBE = 4096  # bytes; a full disk may still have room for a name
 
@@ -48,6 +48,32 @@ def write_atomically(path: Path, content: bytes, *, private: bool = False) -> No
         if exc.errno is None:
             raise
         raise type(exc)(exc.errno, exc.strerror, str(path)) from exc
+
+
+def check_place(path: Path, what: str) -> None:
+    """Refuse a path at which no file can be written, before there is anything to write.
+
+    Parameters
+    ----------
+    path : Path
+        Where a file will be written; it may be a link.
+    what : str
+        The argument or option that names it, for the error.
+
+    Raises
+    ------
+    DataError
+        If it is a folder, its folder does not exist, or its links go round in circles.
+
+    Examples
+    --------
+    >>> check_place(Path("none/m"), "path")
+    Traceback (most recent call last):
+    dssfn.errors.DataError: `path` must be a file in an existing folder, got `none/m`.
+    """
+    place = Path(os.path.realpath(path))
+    if place.is_dir() or place.is_symlink() or not place.parent.is_dir():
+        raise DataError(f"`{what}` must be a file in an existing folder, got `{path}`.")
 
 
 def _mode(path: Path) -> int | None:

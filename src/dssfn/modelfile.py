@@ -22,7 +22,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as encode_tensors
 
-from dssfn._atomic import write_atomically
+from dssfn._atomic import check_place, write_atomically
 from dssfn._typing import Array
 from dssfn.config import AUTO, Plan
 from dssfn.ensemble import Ensemble
@@ -105,7 +105,8 @@ def save_network(
     Raises
     ------
     InputError
-        If `network` is neither a network nor a fitted estimator.
+        If `network` is neither a network nor a fitted estimator, or the folder of
+        `path` does not exist.
 
     Examples
     --------
@@ -121,6 +122,7 @@ def save_network(
     >>> bool((SSFNClassifier.from_network(again).predict(X) == model.predict(X)).all())
     True
     """
+    check_place(Path(path), "path")
     network = network_of(network)
     tensors = _tensors(network)
     contiguous = {name: np.ascontiguousarray(A) for name, A in tensors.items()}

@@ -101,6 +101,9 @@ def test_a_deadline_that_is_missed_leaves_the_trace_and_names_the_missing(tmp_pa
         (["--burst", "5"], "`--burst` must come with `--loss`"),
         (["--loss", "0.9", "--burst", "2"], "`--burst` must be at least 9 messages"),
         (["--scheme", "tre"], "`--scheme` must be one of auto, gossip"),
+        (["--timeline", "none/a.png"], "`--timeline` must be a file in an existing"),
+        (["--trace", "none/a.jsonl"], "`--trace` must be a file in an existing folder"),
+        (["--trace", ".", "--loss", "0.1"], "`--trace` must be a file in an existing"),
         (["--timeline", "a.pdf"], "`--timeline` must end with .png or .svg"),
         (
             ["--loss", "0.1", "--secure"],

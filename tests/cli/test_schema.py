@@ -113,6 +113,8 @@ def test_mistakes_are_explained(table, tmp_path):
     )
     assert "`--target` must name" in wrong("schema", table, "--number")
     assert "end in .toml" in wrong("schema", table, "--out", tmp_path / "s.txt")
+    said = wrong("schema", table, "--out", tmp_path / "none" / "s.toml")
+    assert "`--out` must be a file in an existing folder, got `" in said
     many = wrong("schema", big(tmp_path), "--target", "a")
     assert "must hold classes, but has a different value in every row" in many
     said = wrong("schema", big(tmp_path), "--target", "b")

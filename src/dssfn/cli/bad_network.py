@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from dssfn._atomic import write_atomically
+from dssfn._atomic import check_place, write_atomically
 from dssfn.cli.grouped import grouped
 from dssfn.cli.options import option
 from dssfn.cli.quantities import bandwidth_of, delay_of, interval_of, seconds_of
@@ -129,6 +129,8 @@ class BadNetwork:
             return None
         if self.timeline is not None:
             _check_figure(self.timeline)
+        if self.trace is not None:
+            check_place(self.trace, "--trace")
         if self.scheme not in (None, AUTO):
             PARTIES[self.scheme]  # or it is refused
         deadline = self.deadline
@@ -261,6 +263,7 @@ def _check_figure(path: Path) -> None:
 
     if path.suffix.lower() not in (".png", ".svg"):
         raise PlanError(f"`--timeline` must end with .png or .svg, got {str(path)!r}.")
+    check_place(path, "--timeline")
 
 
 def _draw(trace: Trace, path: Path) -> None:

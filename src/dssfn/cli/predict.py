@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from dssfn._atomic import write_atomically
+from dssfn._atomic import check_place, write_atomically
 from dssfn._plain_text import printable
 from dssfn._typing import Array
 from dssfn.cli.console import say_dialect
@@ -104,13 +104,8 @@ def predict(
     """
     if not explain:
         refuse_settings(target=target, repeats=repeats, rows=rows, seed=seed)
-    if out is not None and (out.is_dir() or not out.parent.is_dir()):
-        raise InputError(f"`--out` must be a file in an existing folder, got `{out}`.")
-    if out is not None and any(is_same_file(out, one) for one in (model, data)):
-        raise InputError(
-            f"`--out` must not overwrite the model or the data, got `{out}`. Choose "
-            "another file."
-        )
+    if out is not None:
+        _check_out(out, model, data)
     check_formats(read, [data])
     network = read_model(model)
     with reading_progress():
@@ -137,6 +132,15 @@ def predict(
         print(text, end="")
     if found is not None:
         show_explanation(found, json=json, beside=out)
+
+
+def _check_out(out: Path, model: Path, data: Path) -> None:
+    check_place(out, "--out")
+    if any(is_same_file(out, one) for one in (model, data)):
+        raise InputError(
+            f"`--out` must not overwrite the model or the data, got `{out}`. Choose "
+            "another file."
+        )
 
 
 def _with_names(

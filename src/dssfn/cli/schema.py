@@ -10,7 +10,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from dssfn._atomic import write_atomically
+from dssfn._atomic import check_place, write_atomically
 from dssfn._typing import Label
 from dssfn.cli.console import say_dialect
 from dssfn.cli.listed import words
@@ -65,6 +65,8 @@ def schema(
         files = files[1:]
     if out is not None and out.suffix.lower() != _SCHEMA:
         raise InputError(f"`--out` must end in .toml, got `{out}`.")
+    if out is not None:
+        check_place(out, "--out")
     groups = _groups(group or [])
     if target is None and (groups or number):
         raise InputError("`--target` must name the column to predict.")
