@@ -124,6 +124,26 @@ def test_mistakes_are_explained(table, tmp_path):
     )
 
 
+def test_what_is_said_of_a_target_needs_a_table_and_must_fit_it(table, tmp_path):
+    written = tmp_path / "s.toml"
+    assert (
+        dssfn("schema", table, "--target", "outcome", "--out", written).exit_code == 0
+    )
+    said = wrong("schema", written, "--target", "nosuch")
+    assert "`--target` must come with a table to look at." in said
+    said = wrong("schema", table, "--target", "kind", "--number")
+    assert (
+        "`north.csv`, line 2, column `kind`: --number wants numbers, got 'a'. Correct "
+        "the value, or leave out --number if it is a class."
+    ) in said
+    said = wrong("schema", table, "--target", "outcome", "--number", "--group", "a=1,2")
+    assert "`--group` must be left out with `--number`" in said
+    for name in ("age", "flag"):  # with gaps; 0 and 1
+        made = dssfn("schema", table, "--target", name, "--number")
+        target = tomllib.loads(made.stdout)["target"]
+        assert target == {"column": name, "kind": "number"}
+
+
 def big(folder):
     path = folder / "big.csv"
     path.write_text("a,b\n" + "".join(f"{k},1\n" for k in range(300)))

@@ -25,6 +25,7 @@ from dssfn.schema.merge import Merged, merge
 from dssfn.schema.text import load_schema, schema_text
 
 _SCHEMA = ".toml"
+_TABLE = "a table to look at"  # what some options are about
 
 
 @reads_files
@@ -70,6 +71,13 @@ def schema(
     groups = _groups(group or [])
     if target is None and (groups or number):
         raise InputError("`--target` must name the column to predict.")
+    if number and groups:
+        raise InputError(
+            "`--group` must be left out with `--number`: only classes are groups of "
+            "values."
+        )
+    if target is not None and all(path.suffix.lower() == _SCHEMA for path in files):
+        raise InputError(f"`--target` must come with {_TABLE}.")
     united, remarks = united_schema(files, target, groups, is_number=number, read=read)
     if json:
         print_json(msgspec.to_builtins(united))
@@ -94,7 +102,7 @@ def united_schema(
     from dssfn.datasets.proposals import propose_schema
 
     tables = [path for path in files if path.suffix.lower() != _SCHEMA]
-    check_has_file(read, tables, "a table to look at")
+    check_has_file(read, tables, _TABLE)
     found: dict[str, Schema] = {}
     remarks: dict[str, list[str]] = {}
     for path in files:
