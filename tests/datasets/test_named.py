@@ -219,7 +219,8 @@ def test_a_test_file_with_other_labels_is_refused(flowers, tmp_path):
 
 def test_a_test_file_without_a_feature_is_refused(flowers, tmp_path):
     (tmp_path / "t.csv").write_text("u,kind\n1,a\n")
-    with pytest.raises(DataError, match=r"`t.csv` has no column `v`"):
+    rule = "`t.csv` has no column `v`, which the model needs, only `u`, `kind`"
+    with pytest.raises(DataError, match=rule):
         load(str(flowers), target="kind", test_file=tmp_path / "t.csv")
 
 
