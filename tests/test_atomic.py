@@ -59,6 +59,12 @@ def test_a_folder_that_cannot_be_made_is_named_with_its_setting(tmp_path):
         make_writable(tmp_path / "file" / "out", "out")
 
 
+def test_a_file_in_place_of_a_folder_is_called_so(tmp_path):
+    (tmp_path / "a.csv").touch()
+    with pytest.raises(InputError, match=r"folder, got `.*/a\.csv`, which is a file\."):
+        make_writable(tmp_path / "a.csv", "--out")
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_cannot_be_written_is_refused(tmp_path):
     tmp_path.chmod(0o500)

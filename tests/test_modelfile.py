@@ -149,6 +149,12 @@ def test_a_folder_and_a_mistyped_name_are_answered_by_the_way_out(path):
         load_network(path.with_suffix(".safetensor"))
 
 
+def test_only_a_model_is_offered_for_one_that_is_not_there(tmp_path):
+    (tmp_path / "model.key").touch()
+    with pytest.raises(ModelFileError, match="Check the path"):
+        load_network(tmp_path / "modle.safetensors")
+
+
 def test_a_folder_that_does_not_exist_is_named_in_place_of_a_temporary_file(tmp_path):
     with pytest.raises(DataError, match=r"`path` must be a file in an .*/none/model`"):
         save_network(network(), tmp_path / "none" / "model")

@@ -151,6 +151,11 @@ def make_writable(folder: Path, what: str, *, private: bool = False) -> None:
     InputError
         If the folder cannot be made, or a file cannot be written there.
     """
+    if folder.exists() and not folder.is_dir():
+        raise InputError(
+            f"`{what}` must be a writable folder, got `{folder}`, which is a file. "
+            "Choose another one."
+        )
     try:
         folder.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
         _write_probe(folder)

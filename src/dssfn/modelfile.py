@@ -32,6 +32,7 @@ from dssfn.network import Network, random_digest
 from dssfn.training import Model
 
 KEY = "dssfn"
+SUFFIX = ".safetensors"
 VERSION = 4
 # Settings that a version of this format brought, and what they were before: networks
 # of version 1 are of fixed size, features of version 2 are real numbers, and those of
@@ -223,7 +224,7 @@ does not exist. Check the path.
     """
     path = Path(path)
     if not path.is_file():
-        raise ModelFileError(f"There is no model file: {no_file(path)}")
+        raise ModelFileError(f"There is no model file: {no_file(path, [SUFFIX])}")
     try:
         with safe_open(path, framework="numpy") as file:
             # What the file says of itself is compared first, and only then read.
