@@ -284,8 +284,8 @@ def check_secure(plan: Plan) -> None:
     if not plan.is_exact:
         raise PlanError(
             "`secure`: masks can hide only sums of integers, but the sums of this "
-            'training are real numbers. Write units = "integer", or secure = false, '
-            "with which nodes see sums of their neighbours."
+            'training are real numbers. Write `units = "integer"`, or `secure = false`,'
+            " with which nodes see sums of their neighbours."
         )
 
 

@@ -292,7 +292,7 @@ def test_a_table_is_looked_at_as_the_options_say(tmp_path):
     assert json.loads(again.stdout) == made
     for options, words in (
         (["--drop", "kind"], "`--drop` must not name the target `kind`"),
-        (["--drop", "notes"], "no column `notes`, which `drop` names. Did you mean"),
+        (["--drop", "notes"], "no column `notes`, which `--drop` names, only"),
     ):
         assert words in wrong(
             "schema", table, "--target", "kind", "--decimal", ",", *options

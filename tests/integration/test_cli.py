@@ -345,7 +345,7 @@ def test_wrong_data_is_refused_and_leaves_nothing(tmp_path):
     assert "line 41" in error
     gap = write_csv(tmp_path / "gap.csv", a=[1.0, None] + [2.0] * 38)
     assert "line 3" in refused(gap, *label)
-    assert "n_samples=30" in refused(good, *label, "--nodes", 31)
+    assert "31 nodes for 30 samples" in refused(good, *label, "--nodes", 31)
     assert "dirichlet" in refused(good, *label, "--partition", "dirichlet")
     unseen = write_csv(tmp_path / "unseen.csv", label=["no"] * 39 + ["maybe"])
     assert "maybe" in refused(good, *label, "--test", unseen)

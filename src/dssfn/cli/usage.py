@@ -11,7 +11,13 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from dssfn.cli.outcome import end_with
-from dssfn.errors import TransportError
+from dssfn.errors import (
+    DataError,
+    DssfnError,
+    IdentityError,
+    ModelFileError,
+    TransportError,
+)
 from dssfn.exit_codes import WRONG_INPUT
 
 # Options that have another name than the setting or argument they stand for.
@@ -22,35 +28,72 @@ _ARGUMENTS = {
     "n_rounds": "rounds",
     "n_iter": "iterations",
     "n_repeats": "repeats",
+    "n_features": "features",
     "most_samples": "rows",
+    "test_file": "test",
 }
+# An argument's name, alone or with a value. What came is no argument.
+_ARGUMENT = re.compile(r"(?<!got )`(?P<name>\w+)(?: = (?P<value>[^`]+))?`")
 # The argument that an error is about stands first; others are told from the names of
 # columns, which may be any, by what only an argument's name has.
-_FIRST = re.compile(r"^`(\w+)`(?= must|:| = | x )")
-_ANOTHER = re.compile(r"`([a-z]+_[a-z]+)`")
+_FIRST = re.compile(
+    r"(?:^|(?<=Is )|(?<=which ))`(?P<name>\w+)`(?= must|:| = | x | the right| names)"
+)
+_ANOTHER = re.compile(r"`(?P<name>[a-z]+_[a-z]+)`")
+# Sentences in which a name may be that of a column, a file or a value.
+_OF_OTHERS = re.compile(r"[Cc]olumn|Did you mean|`[^`]*[./\\][^`]*`")
+_SENTENCES = re.compile(r"(?<=[.?] )")
+_ABOUT_FILES = (DataError, ModelFileError, IdentityError)
 
 
-def by_option(message: str, options: Mapping[str, str]) -> str:
+def by_option(exc: DssfnError, options: Mapping[str, str]) -> str:
     """Return an error's text with options in place of the arguments of functions.
 
     Parameters
     ----------
-    message : str
-        The text.
+    exc : DssfnError
+        The error. One about a file may name columns, and one about a TOML file its
+        keys, some of which are called like options.
     options : mapping
-        The options of the command by the names of its function's arguments.
+        The options of the command by the names of its function's arguments; also by
+        those with " = true" or " = false" behind them, if an option says that alone.
 
     Examples
     --------
-    >>> by_option("`n_nodes` must be positive, got 0.", {"nodes": "--nodes"})
+    >>> from dssfn.errors import PlanError
+    >>> options = {"nodes": "--nodes", "units": "--units", "secure": "--secure"}
+    >>> by_option(PlanError("`n_nodes` must be positive, got 0."), options)
     '`--nodes` must be positive, got 0.'
+    >>> by_option(PlanError('Write `units = "dense"` or `secure = false`.'), options)
+    'Write `--units dense` or no `--secure`.'
     """
 
     def option(found: re.Match[str]) -> str:
-        name = _ARGUMENTS.get(found[1], found[1])
-        return f"`{options[name]}`" if name in options else found[0]
+        name = _ARGUMENTS.get(found["name"], found["name"])
+        value = found.groupdict().get("value") or ""
+        return _option(name, value, options) or found[0]
 
-    return _ANOTHER.sub(option, _FIRST.sub(option, message))
+    message = str(exc)
+    if isinstance(exc, _ABOUT_FILES) or ".toml`" in message:
+        return _ANOTHER.sub(option, _FIRST.sub(option, message))
+    return "".join(
+        (_ANOTHER if _OF_OTHERS.search(one) else _ARGUMENT).sub(
+            option, _FIRST.sub(option, one)
+        )
+        for one in _SENTENCES.split(message)
+    )
+
+
+def _option(name: str, value: str, options: Mapping[str, str]) -> str:
+    """Return what to write on the command line; nothing if there is no such option."""
+    if name not in options:
+        return ""
+    if f"{name} = {value}" in options:
+        return f"`{options[f'{name} = {value}']}`"
+    if value == "false":
+        return f"no `{options[name]}`"
+    words = value.strip("\"'")
+    return f"`{options[name]} {words}`" if words else f"`{options[name]}`"
 
 
 class PlainFlags:

@@ -128,8 +128,8 @@ def split(
     n_train = len(y) - n_test
     if n_train < 1:
         raise DataError(
-            f"`{name}`: test_size={test_size:g} leaves none of {len(y)} samples for "
-            "training. Lower it, or give more samples."
+            f"`{name}`: `test_size` = {test_size:g} leaves none of {len(y)} samples "
+            "for training. Lower it, or give more samples."
         )
     counts = np.unique(y, return_counts=True)[1]
     can_stratify = (
