@@ -155,7 +155,7 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         colluders = self.training.colluders
         if not self.secure:
             raise PlanError(
-                "`epsilon` needs `secure` = true: each node adds only its share of "
+                "`epsilon` needs `secure = true`: each node adds only its share of "
                 "the noise, and without masks its neighbours would see sums with no "
                 "more noise than that."
             )

@@ -92,6 +92,8 @@ OPTIONS = {
          "Give `n_layers`, `--width` and `--delta 1`."),
         (TopologyError("`n_nodes` x `degree` must be even."),
          "`--nodes` x `--degree` must be even."),
+        (PlanError("`delta` = 0.1 needs `width` of 2."),
+         "`--delta` = 0.1 needs `--width` of 2."),
         (PlanError("`delta` is a probability."), "`--delta` is a probability."),
         (PlanError('Write `units = "integer"`, or `secure = false`.'),
          "Write `--units integer`, or no `--secure`."),

@@ -40,8 +40,8 @@ _FIRST = re.compile(
     r"(?:^|(?<=Is )|(?<=which ))`(?P<name>\w+)`(?= must|:| = | x | the right| names)"
 )
 _ANOTHER = re.compile(r"`(?P<name>[a-z]+_[a-z]+)`")
-# Sentences in which a name may be that of a column, a file or a value.
-_OF_OTHERS = re.compile(r"[Cc]olumn|Did you mean|`[^`]*[./\\][^`]*`")
+_OF_OTHERS = re.compile(r"[Cc]olumn|Did you mean")
+_QUOTED = re.compile(r"`([^`]*)`")
 _SENTENCES = re.compile(r"(?<=[.?] )")
 _ABOUT_FILES = (DataError, ModelFileError, IdentityError)
 
@@ -77,11 +77,17 @@ def by_option(exc: DssfnError, options: Mapping[str, str]) -> str:
     if isinstance(exc, _ABOUT_FILES) or ".toml`" in message:
         return _ANOTHER.sub(option, _FIRST.sub(option, message))
     return "".join(
-        (_ANOTHER if _OF_OTHERS.search(one) else _ARGUMENT).sub(
+        (_ANOTHER if _names_others(one) else _ARGUMENT).sub(
             option, _FIRST.sub(option, one)
         )
         for one in _SENTENCES.split(message)
     )
+
+
+def _names_others(sentence: str) -> bool:
+    """Return whether a name in a sentence may be that of a column, file or value."""
+    names_file = any(set("./\\") & set(one) for one in _QUOTED.findall(sentence))
+    return names_file or _OF_OTHERS.search(sentence) is not None
 
 
 def _option(name: str, value: str, options: Mapping[str, str]) -> str:
