@@ -12,7 +12,7 @@ from dssfn.cli.deferred import DeferredCommand
 from dssfn.cli.main import app
 from dssfn.cli.usage import by_option
 from dssfn.errors import DataError, PeerTimeout, PlanError, TopologyError
-from tests.support.commands import dssfn
+from tests.support.commands import dssfn, wrong
 
 HEAVY = {
     "grpc", "joblib", "matplotlib", "networkx", "numpy", "onnx", "polars", "scipy",
@@ -71,6 +71,24 @@ def test_help_flows_and_gives_flags_no_type(command):
 @pytest.mark.parametrize("group", [[], ["node"], ["federation"], ["mpi"]])
 def test_help_of_a_group_gives_flags_no_type(group):
     assert "<bool>" not in dssfn(*group, "--help").output
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ("simulate --data iris --nodes 2.5",
+         "`--nodes` must be a whole number, got '2.5'. See `dssfn simulate --help`."),
+        ("simulate --loss x", "`--loss` must be a number, got 'x'. See `dssfn sim"),
+        ("simulate --layers",
+         "Option '--layers' requires an argument. See `dssfn simulate --help`."),
+        ("federation init --nodes", "See `dssfn federation init --help`."),
+        ("simulate iris", "(iris). Did you mean `--data iris`? See `dssfn simulate"),
+        ("simulate nothing", "(nothing). See `dssfn simulate --help`."),
+        ("topology iris", "(iris). See `dssfn topology --help`."),
+    ],
+)  # fmt: skip
+def test_a_command_line_that_is_wrong_is_shown_with_its_way_out(args, said):
+    assert said in wrong(*args.split())
 
 
 OPTIONS = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -43,6 +44,7 @@ _ANOTHER = re.compile(r"`(?P<name>[a-z]+_[a-z]+)`")
 _OF_OTHERS = re.compile(r"[Cc]olumn|Did you mean")
 _QUOTED = re.compile(r"`([^`]*)`")
 _SENTENCES = re.compile(r"(?<=[.?] )")
+_KIND = re.compile(r"valid (integer|number|float)")
 _ABOUT_FILES = (DataError, ModelFileError, IdentityError)
 
 
@@ -116,6 +118,44 @@ class PlainFlags:
 
 class PlainCommand(PlainFlags, TyperCommand):
     """A command as it is shown and parsed once its function is known."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the options; what is wrong is said with what came and the way out."""
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as exc:
+            if not is_usage_error(exc):
+                raise
+            exc.ctx = exc.ctx or ctx  # type: ignore[attr-defined]
+            said = self._no_number(exc, ctx, given) or self._extra(exc, ctx, given)
+            if said:
+                ctx.fail(said)
+            raise
+
+    def _no_number(self, exc: Exception, ctx: Any, given: list[str]) -> str:
+        """Return what to say of a value that should be a number, if that is wrong."""
+        kind, param = _KIND.search(str(exc)), getattr(exc, "param", None)
+        if kind is None or param is None:
+            return ""
+        values, _, _ = self.make_parser(ctx).parse_args(given)
+        what = "a whole number" if kind[1] == "integer" else "a number"
+        return f"`{param.opts[0]}` must be {what}, got {values[param.name]!r}"
+
+    def _extra(self, exc: Exception, ctx: Any, given: list[str]) -> str:
+        """Return what to say of data that were named without their option."""
+        takes_data = any("--data" in param.opts for param in self.get_params(ctx))
+        if not takes_data or "unexpected extra argument" not in str(exc):
+            return ""
+        _, (extra, *_), _ = self.make_parser(ctx).parse_args(given)
+        hint = f" Did you mean `--data {extra}`?" if _is_data(extra) else ""
+        return str(exc).rstrip(".") + "." + hint
+
+
+def _is_data(text: str) -> bool:
+    from dssfn.datasets import KNOWN_NAMES  # takes time
+
+    return text in KNOWN_NAMES or Path(text).is_file()
 
 
 class PlainGroup(PlainFlags, TyperGroup):
