@@ -106,6 +106,23 @@ def test_schemas_are_united_and_conflicts_named(table, tmp_path):
     assert column["levels"] == ["female", "male"]
 
 
+def test_a_way_out_of_several_contradictions_is_told_once(tmp_path):
+    column = '[[columns]]\nname = "{}"\nkind = "number"\n'
+    (tmp_path / "a.toml").write_text("".join(map(column.format, "uvw")))
+    (tmp_path / "b.toml").write_text(column.format("w"))
+    said = wrong("schema", "merge", tmp_path / "a.toml", tmp_path / "b.toml")
+    assert (
+        "contradict each other: (1) Column `u` is missing in b.toml. (2) Column `v` is "
+        "missing in b.toml. Ignore it in the others"
+    ) in said
+    assert said.count("Ignore it in the others") == 1
+
+
+def test_merging_needs_schemas():
+    said = wrong("schema", "merge")
+    assert "Give the schemas to merge: dssfn schema merge a.toml b.toml" in said
+
+
 def test_mistakes_are_explained(table, tmp_path):
     assert "Did you mean `outcome`" in wrong("schema", table, "--target", "outcom")
     assert "must be a class and its values" in wrong(

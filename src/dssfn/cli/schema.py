@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -19,7 +20,7 @@ from dssfn.cli.outcome import print_json, show_lines
 from dssfn.cli.read_progress import reading_progress
 from dssfn.cli.reading import check_has_file, reads_files
 from dssfn.datasets.read_options import ALL, ReadOptions
-from dssfn.errors import InputError, PlanError
+from dssfn.errors import DataError, InputError
 from dssfn.schema import Schema
 from dssfn.schema.merge import Merged, merge
 from dssfn.schema.text import load_schema, schema_text
@@ -62,8 +63,10 @@ def schema(
     instead of your data. `dssfn schema merge a.toml b.toml` merges the schemas that
     several nodes have sent, and reports contradictions.
     """
-    if files[0] == Path("merge") and len(files) > 1 and not files[0].exists():
+    if files[0] == Path("merge") and not files[0].exists():
         files = files[1:]
+    if not files:
+        raise InputError("Give the schemas to merge: dssfn schema merge a.toml b.toml")
     if out is not None and out.suffix.lower() != _SCHEMA:
         raise InputError(f"`--out` must end in .toml, got `{out}`.")
     if out is not None:
@@ -126,11 +129,19 @@ def united_schema(
 
 
 def _refuse_conflicts(merged: Merged) -> None:
+    """Refuse schemas that contradict each other; a way out is told once."""
     if len(merged.conflicts) == 1:
-        raise PlanError(merged.conflicts[0])
-    if merged.conflicts:
-        said = " ".join(f"({k}) {one}" for k, one in enumerate(merged.conflicts, 1))
-        raise PlanError(f"The schemas contradict each other: {said}")
+        raise DataError(str(merged.conflicts[0]))
+    if not merged.conflicts:
+        return
+    numbers = itertools.count(1)
+    ways_out = dict.fromkeys(one.way_out for one in merged.conflicts)
+    said = []
+    for way_out in ways_out:
+        some = (one.what for one in merged.conflicts if one.way_out == way_out)
+        said += [f"({next(numbers)}) {what}" for what in some]
+        said.append(way_out)
+    raise DataError(f"The schemas contradict each other: {' '.join(said)}")
 
 
 def _groups(given: list[str]) -> dict[str, tuple[Label, ...]]:
