@@ -785,6 +785,8 @@ def test_shard_files_are_nodes_within_a_memory_budget(tmp_path):
         (["--data", "wine", "--shard", "x.npz"], "Give either `--data`, or `--shard`"),
         (["--shard", "no.npz"], "does not exist"),
         (["--data", "wine", "--memory", "lots"], "such as 500MB or 2GB, got 'lots'"),
+        (["--data", "wine", "--memory", "2"], "got 2 bytes. Did you mean 2GB?"),
+        (["--data", "wine", "--memory", "2", *LARGE], "got 2 bytes. Did you mean 2GB?"),
         (["--data", "wine", "--memory", "1MB", *LARGE], "must be at least"),
         (["--data", "wine", "--preset", "paper", "--layers", "auto"],
          "`--layers` must be a number with the preset paper"),

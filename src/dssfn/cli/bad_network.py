@@ -147,6 +147,8 @@ class BadNetwork:
                 "`--burst` must come with `--loss`, the share of messages that is lost."
             )
         loss, bandwidth = self.loss or 0.0, self.link_bandwidth
+        if not 0 <= loss < 1:
+            raise PlanError(f"`--loss` must be at least 0 and below 1, got {loss:g}.")
         return LinkModel(
             loss=Independent(loss) if self.burst is None else Bursts(loss, self.burst),
             delay=(
@@ -170,11 +172,18 @@ class BadNetwork:
                 ("--gone", self.gone, seconds_of),
             )
         )
+        for name, said in (("--slow", slow), ("--gone", gone)):
+            twice = next((node for node, some in said.items() if len(some) > 1), None)
+            if twice is not None:
+                raise PlanError(
+                    f"`{name}` must name every node at most once, got node {twice} "
+                    f"{len(said[twice])} times. Leave one of them out."
+                )
         return {
             node: NodeModel(
-                slowness=slow[node][-1] if node in slow else 1.0,
+                slowness=slow[node][0] if node in slow else 1.0,
                 away=tuple(sorted(away.get(node, ()))),
-                gone=min(gone.get(node, (math.inf,))),
+                gone=gone[node][0] if node in gone else math.inf,
             )
             for node in sorted({*slow, *away, *gone})
         }

@@ -28,7 +28,7 @@ from dssfn.cli.model import (
 from dssfn.cli.options import Json, option
 from dssfn.cli.read_progress import reading_progress
 from dssfn.cli.reading import reads_files
-from dssfn.datasets.files import check_formats
+from dssfn.datasets.files import SUFFIXES, check_formats
 from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.ensemble import Ensemble
 from dssfn.errors import InputError
@@ -37,6 +37,7 @@ from dssfn.permutation import MOST_SAMPLES, N_REPEATS
 from dssfn.training import Model
 
 EXPLAIN = "Explanation"  # a heading of the help text
+_OTHER_FORMATS = {*SUFFIXES, ".xls"} - {".csv"}
 
 
 @reads_files
@@ -136,6 +137,12 @@ def predict(
 
 def _check_out(out: Path, model: Path, data: Path) -> None:
     check_place(out, "--out")
+    if out.suffix.lower() in _OTHER_FORMATS:
+        raise InputError(
+            f"`--out` must not end in {out.suffix}, since predictions are written as "
+            f"text, got `{out}`. Choose another name, such as "
+            f"`{out.with_suffix('.csv').name}`."
+        )
     if any(is_same_file(out, one) for one in (model, data)):
         raise InputError(
             f"`--out` must not overwrite the model or the data, got `{out}`. Choose "

@@ -148,6 +148,6 @@ def split(
 def check_split(test_size: float, seed: int) -> None:
     """Refuse a share outside (0, 1) and a negative seed."""
     if not isinstance(test_size, int | float) or not 0 < test_size < 1:
-        raise PlanError(f"`test_size` must lie between 0 and 1, got {test_size!r}.")
+        raise PlanError(f"`test_size` must be above 0 and below 1, got {test_size!r}.")
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise PlanError(f"`seed` must be a whole number of at least 0, got {seed!r}.")
