@@ -9,7 +9,7 @@ from safetensors.numpy import load_file, save_file
 from sklearn.pipeline import make_pipeline
 
 from dssfn import SSFNClassifier, modelfile
-from dssfn.errors import InputError, ModelFileError
+from dssfn.errors import DataError, InputError, ModelFileError
 from dssfn.modelfile import load_network, save_network
 from tests.support.networks import ensemble, network
 from tests.support.tight_memory import needs_rlimit, refusal
@@ -147,6 +147,17 @@ def test_a_folder_and_a_mistyped_name_are_answered_by_the_way_out(path):
         load_network(path.parent)
     with pytest.raises(ModelFileError, match=r"Did you mean `model\.safetensors`"):
         load_network(path.with_suffix(".safetensor"))
+
+
+def test_only_a_model_is_offered_for_one_that_is_not_there(tmp_path):
+    (tmp_path / "model.key").touch()
+    with pytest.raises(ModelFileError, match="Check the path"):
+        load_network(tmp_path / "modle.safetensors")
+
+
+def test_a_folder_that_does_not_exist_is_named_in_place_of_a_temporary_file(tmp_path):
+    with pytest.raises(DataError, match=r"`path` must be a file in an .*/none/model`"):
+        save_network(network(), tmp_path / "none" / "model")
 
 
 def test_a_fitted_estimator_is_saved_as_its_network(tmp_path):

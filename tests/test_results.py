@@ -26,6 +26,12 @@ def test_a_result_of_a_node_leaves_out_what_a_node_does_not_know(tmp_path):
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+def test_a_result_in_the_place_of_its_folder_is_told_of(tmp_path):
+    (tmp_path / RESULT_FILE).touch()
+    with pytest.raises(DataError, match=rf"is a file. Give its folder, `{tmp_path}`"):
+        read_result(tmp_path / RESULT_FILE)
+
+
 def test_a_file_name_that_is_no_unicode_survives(tmp_path):
     result = msgspec.convert(sample_result() | {"data": "caf\udce9.csv"}, Result)
     write_result(result, tmp_path)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from glob import escape
 from pathlib import Path
 
-from dssfn.errors import InputError
+from dssfn.errors import DataError, InputError
 
 _PROBE = 4096  # bytes; a full disk may still have room for a name
 
@@ -17,18 +18,91 @@ _PROBE = 4096  # bytes; a full disk may still have room for a name
 def write_atomically(path: Path, content: bytes, *, private: bool = False) -> None:
     """Replace a file by new content, or leave it as it was.
 
-    A private file can never be read by anybody but its owner. What processes have left
-    that were killed at this is removed.
+    A link stays, and the file that it leads to is replaced. A file that exists keeps
+    its permissions, but a private one can never be read by anybody but its owner. What
+    is no file, such as a pipe or a device, is written to. What processes have left that
+    were killed at this is removed.
+
+    Raises
+    ------
+    InputError
+        If something private would go to what is no file.
+    OSError
+        If it cannot be written; its name is that of `path`.
     """
+    try:
+        mode = _mode(path)
+        target = Path(os.path.realpath(path)) if path.is_symlink() else path
+        # A link of /proc may lead to a file that no longer has a name.
+        is_file = mode is None or (stat.S_ISREG(mode) and target.exists())
+        if is_file:
+            _replace(target, content, None if private else mode, private=private)
+        elif private:
+            raise InputError(
+                f"`{path}` must be a file, since what is written to it is for its "
+                "owner alone. Remove it, or choose another name."
+            )
+        else:
+            _write_to(path, content)
+    except OSError as exc:
+        if exc.errno is None:
+            raise
+        raise type(exc)(exc.errno, exc.strerror, str(path)) from exc
+
+
+def check_place(path: Path, what: str) -> None:
+    """Refuse a path at which no file can be written, before there is anything to write.
+
+    Parameters
+    ----------
+    path : Path
+        Where a file will be written; it may be a link.
+    what : str
+        The argument or option that names it, for the error.
+
+    Raises
+    ------
+    DataError
+        If it is a folder, its folder does not exist, or its links go round in circles.
+
+    Examples
+    --------
+    >>> check_place(Path("none/m"), "path")
+    Traceback (most recent call last):
+    dssfn.errors.DataError: `path` must be a file in an existing folder, got `none/m`.
+    """
+    place = Path(os.path.realpath(path))
+    if place.is_dir() or place.is_symlink() or not place.parent.is_dir():
+        raise DataError(f"`{what}` must be a file in an existing folder, got `{path}`.")
+
+
+def _mode(path: Path) -> int | None:
+    """Return the kind and the permissions of what is there; None if nothing is."""
+    try:
+        return path.stat().st_mode
+    except FileNotFoundError:
+        return None
+
+
+def _write_to(path: Path, content: bytes) -> None:
+    """Write to what is there and must stay, such as a pipe."""
+    with os.fdopen(os.open(path, os.O_WRONLY), "wb") as stream:
+        stream.write(content)
+
+
+def _replace(path: Path, content: bytes, mode: int | None, *, private: bool) -> None:
+    """Write a file beside the old one and give it its name; `mode` is the old one's."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    mode = 0o600 if private else 0o666
+    new = 0o666 if mode is None and not private else 0o600
 
     def opener(name: str, flags: int) -> int:
-        return os.open(name, flags, mode)
+        return os.open(name, flags, new)
 
     try:
         temporary.unlink(missing_ok=True)  # left by a dead process with our number
         with open(temporary, "xb", opener=opener) as file:
+            if mode is not None and os.name == "posix":
+                os.fchmod(file.fileno(), stat.S_IMODE(mode) & 0o777)
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -77,6 +151,11 @@ def make_writable(folder: Path, what: str, *, private: bool = False) -> None:
     InputError
         If the folder cannot be made, or a file cannot be written there.
     """
+    if folder.exists() and not folder.is_dir():
+        raise InputError(
+            f"`{what}` must be a writable folder, got `{folder}`, which is a file. "
+            "Choose another one."
+        )
     try:
         folder.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
         _write_probe(folder)

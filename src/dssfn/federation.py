@@ -155,7 +155,7 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         colluders = self.training.colluders
         if not self.secure:
             raise PlanError(
-                "`epsilon` needs `secure` = true: each node adds only its share of "
+                "`epsilon` needs `secure = true`: each node adds only its share of "
                 "the noise, and without masks its neighbours would see sums with no "
                 "more noise than that."
             )
@@ -284,8 +284,8 @@ def check_secure(plan: Plan) -> None:
     if not plan.is_exact:
         raise PlanError(
             "`secure`: masks can hide only sums of integers, but the sums of this "
-            'training are real numbers. Write units = "integer", or secure = false, '
-            "with which nodes see sums of their neighbours."
+            'training are real numbers. Write `units = "integer"`, or `secure = false`,'
+            " with which nodes see sums of their neighbours."
         )
 
 

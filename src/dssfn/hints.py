@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -68,22 +68,33 @@ def unknown(
     return f"`{argument}` must be one of {', '.join(names)}, got {came!r}.{hint}"
 
 
-def no_file(path: Path, meant: str = "") -> str:
+def no_file(path: Path, suffixes: Collection[str], meant: str = "") -> str:
     """Return the message about a path that is not that of a file.
 
-    `meant` is a question that ends it, if the caller knows better what was meant.
+    Parameters
+    ----------
+    path : Path
+        The path.
+    suffixes : collection of str
+        How names of files end that could be meant: never offer a key for a table.
+    meant : str
+        The end of the message, if the caller knows better what was meant.
     """
     if path.is_dir():
         return f"`{path}` is a folder; give a file in it."
     if not path.parent.is_dir():
         return f"`{path}` does not exist, nor does its folder."
-    close = meant or _near_file(path) or " Check the path."
+    close = meant or _near_file(path, suffixes) or " Check the path."
     return f"`{path}` does not exist.{close}"
 
 
-def _near_file(path: Path) -> str:
+def _near_file(path: Path, suffixes: Collection[str]) -> str:
     """Return a question with a file beside it; the suffix makes no name similar."""
-    siblings = [other for other in path.parent.iterdir() if other.is_file()]
+    siblings = [
+        other
+        for other in path.parent.iterdir()
+        if other.suffix.lower() in suffixes and other.is_file()
+    ]
     siblings.sort(key=lambda other: (other.suffix == path.suffix, other.name))
     stems = {other.stem.casefold(): other.name for other in siblings}
     close = difflib.get_close_matches(path.stem.casefold(), stems, n=1)

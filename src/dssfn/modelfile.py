@@ -22,7 +22,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as encode_tensors
 
-from dssfn._atomic import write_atomically
+from dssfn._atomic import check_place, write_atomically
 from dssfn._typing import Array
 from dssfn.config import AUTO, Plan
 from dssfn.ensemble import Ensemble
@@ -32,6 +32,7 @@ from dssfn.network import Network, random_digest
 from dssfn.training import Model
 
 KEY = "dssfn"
+SUFFIX = ".safetensors"
 VERSION = 4
 # Settings that a version of this format brought, and what they were before: networks
 # of version 1 are of fixed size, features of version 2 are real numbers, and those of
@@ -105,7 +106,8 @@ def save_network(
     Raises
     ------
     InputError
-        If `network` is neither a network nor a fitted estimator.
+        If `network` is neither a network nor a fitted estimator, or the folder of
+        `path` does not exist.
 
     Examples
     --------
@@ -121,6 +123,7 @@ def save_network(
     >>> bool((SSFNClassifier.from_network(again).predict(X) == model.predict(X)).all())
     True
     """
+    check_place(Path(path), "path")
     network = network_of(network)
     tensors = _tensors(network)
     contiguous = {name: np.ascontiguousarray(A) for name, A in tensors.items()}
@@ -221,7 +224,7 @@ does not exist. Check the path.
     """
     path = Path(path)
     if not path.is_file():
-        raise ModelFileError(f"There is no model file: {no_file(path)}")
+        raise ModelFileError(f"There is no model file: {no_file(path, [SUFFIX])}")
     try:
         with safe_open(path, framework="numpy") as file:
             # What the file says of itself is compared first, and only then read.

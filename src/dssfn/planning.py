@@ -141,7 +141,7 @@ def _check_folds(plan: Plan, topology: Topology) -> None:
     if plan.folds == "nodes" and plan.size == AUTO and topology.n_nodes < 2:
         raise PlanError(
             '`folds`: "nodes" leaves whole nodes out, so with one node nothing is '
-            'left to train on. Use more nodes, or write folds = "rows".'
+            'left to train on. Use more nodes, or write `folds = "rows"`.'
         )
 
 

@@ -486,10 +486,14 @@ def read_result(folder: Path) -> Result:
     """Return the result that a training left in a folder."""
     path = folder / RESULT_FILE
     if not path.is_file():
-        why = "it has none" if folder.is_dir() else "there is no such folder"
+        why = "there is no such folder."
+        if folder.is_dir():
+            why = "it has none."
+        elif folder.is_file():
+            why = f"it is a file. Give its folder, `{folder.parent}`."
         raise DataError(
             f"`DIR` must be a folder with a {RESULT_FILE}, as `dssfn simulate --out "
-            f"DIR` writes it, or a node's `out` folder; got `{folder}`: {why}."
+            f"DIR` writes it, or a node's `out` folder; got `{folder}`: {why}"
         )
     return read_result_file(path)
 

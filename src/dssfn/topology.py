@@ -214,7 +214,7 @@ def build_topology(
         raise TopologyError(unknown("kind", kind, KINDS, SYNONYMS))
     n_nodes, seed = whole("n_nodes", n_nodes, 1), whole("seed", seed, 0)
     takers = f"it is for {', '.join(SCALED)} with two nodes or more"
-    rule = f"`degree` must be left out for {kind} with {n_nodes=}, got {degree!r}"
+    rule = f"`degree` must be left out for {kind} with {n_nodes} nodes, got {degree!r}"
     demand(degree is None or (kind in SCALED and n_nodes > 1), f"{rule}: {takers}.")
     if kind in FIXED:
         return Topology.of_links(FIXED[kind](n_nodes), kind)

@@ -11,7 +11,8 @@ import typer.main
 from dssfn.cli.deferred import DeferredCommand
 from dssfn.cli.main import app
 from dssfn.cli.usage import by_option
-from tests.support.commands import dssfn
+from dssfn.errors import DataError, PeerTimeout, PlanError, TopologyError
+from tests.support.commands import dssfn, wrong
 
 HEAVY = {
     "grpc", "joblib", "matplotlib", "networkx", "numpy", "onnx", "polars", "scipy",
@@ -72,13 +73,77 @@ def test_help_of_a_group_gives_flags_no_type(group):
     assert "<bool>" not in dssfn(*group, "--help").output
 
 
-def test_an_error_is_about_the_option_and_columns_keep_their_names():
-    options = {"width": "--width", "nodes": "--nodes", "test_size": "--test-size"}
-    said = by_option("`width` must be positive with `n_nodes`.", options)
-    assert said == "`--width` must be positive with `--nodes`."
-    of_a_file = "`t.csv`, column `width`: features must be numbers."
-    assert by_option(of_a_file, options) == of_a_file
-    assert by_option("`width` does not exist.", options) == "`width` does not exist."
-    assert (
-        by_option("`speed` must be positive.", options) == "`speed` must be positive."
-    )
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ("simulate --data iris --nodes 2.5",
+         "`--nodes` must be a whole number, got '2.5'. See `dssfn simulate --help`."),
+        ("simulate --loss x", "`--loss` must be a number, got 'x'. See `dssfn sim"),
+        ("simulate --layers",
+         "Option '--layers' requires an argument. See `dssfn simulate --help`."),
+        ("federation init --nodes", "See `dssfn federation init --help`."),
+        ("simulate iris", "(iris). Did you mean `--data iris`? See `dssfn simulate"),
+        ("simulate nothing", "(nothing). See `dssfn simulate --help`."),
+        ("topology iris", "(iris). See `dssfn topology --help`."),
+    ],
+)  # fmt: skip
+def test_a_command_line_that_is_wrong_is_shown_with_its_way_out(args, said):
+    assert said in wrong(*args.split())
+
+
+OPTIONS = {
+    "width": "--width", "nodes": "--nodes", "degree": "--degree", "delta": "--delta",
+    "test_size": "--test-size", "test": "--test", "features": "--features",
+    "sep": "--sep", "deadline": "--deadline", "units": "--units", "secure": "--secure",
+    "standardize": "--standardize", "standardize = false": "--no-standardize",
+    "standardize = true": "--standardize",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("exc", "said"),
+    [
+        (PlanError("`width` must be positive with `n_nodes`."),
+         "`--width` must be positive with `--nodes`."),
+        (PlanError("`speed` must be positive."), "`speed` must be positive."),
+        (PlanError("Give `n_layers`, `width` and `delta = 1`."),
+         "Give `n_layers`, `--width` and `--delta 1`."),
+        (TopologyError("`n_nodes` x `degree` must be even."),
+         "`--nodes` x `--degree` must be even."),
+        (PlanError("`delta` = 0.1 needs `width` of 2."),
+         "`--delta` = 0.1 needs `--width` of 2."),
+        (PlanError("`delta` is a probability."), "`--delta` is a probability."),
+        (PlanError('Write `units = "integer"`, or `secure = false`.'),
+         "Write `--units integer`, or no `--secure`."),
+        (PlanError("Use `standardize = false` or `standardize = true`."),
+         "Use `--no-standardize` or `--standardize`."),
+        (PlanError("`test_file` must be left out."), "`--test` must be left out."),
+        (PlanError("`n_features` must be 3."), "`--features` must be 3."),
+        (PeerTimeout("Missing: node 2. Raise `deadline`."),
+         "Missing: node 2. Raise `--deadline`."),
+        (DataError("`a.csv`: `test_size` = 0.5 leaves none."),
+         "`a.csv`: `--test-size` = 0.5 leaves none."),
+        (DataError("`a.csv` has no column `a`. Is `sep` the right one?"),
+         "`a.csv` has no column `a`. Is `--sep` the right one?"),
+    ],
+)  # fmt: skip
+def test_an_error_is_about_options(exc, said):
+    assert by_option(exc, OPTIONS) == said
+
+
+@pytest.mark.parametrize(
+    "exc",
+    [
+        DataError("`t.csv`, column `width`: features must be numbers."),
+        DataError("`width` does not exist."),
+        DataError("No data set `test` was found. Did you mean `test`?"),
+        PlanError("Column `width` is missing in `degree`."),
+        PlanError("Features must be numbers, but `t.csv` has others in `width`."),
+        PlanError("Take another one. Did you mean `width`?"),
+        PlanError("A folder is needed, got `width`, which is a file."),
+        PlanError("`plan.toml`: it must be positive. Change `width` there."),
+    ],
+    ids=str,
+)
+def test_columns_files_and_values_keep_their_names(exc):
+    assert by_option(exc, OPTIONS) == str(exc)

@@ -106,6 +106,23 @@ def test_schemas_are_united_and_conflicts_named(table, tmp_path):
     assert column["levels"] == ["female", "male"]
 
 
+def test_a_way_out_of_several_contradictions_is_told_once(tmp_path):
+    column = '[[columns]]\nname = "{}"\nkind = "number"\n'
+    (tmp_path / "a.toml").write_text("".join(map(column.format, "uvw")))
+    (tmp_path / "b.toml").write_text(column.format("w"))
+    said = wrong("schema", "merge", tmp_path / "a.toml", tmp_path / "b.toml")
+    assert (
+        "contradict each other: (1) Column `u` is missing in b.toml. (2) Column `v` is "
+        "missing in b.toml. Ignore it in the others"
+    ) in said
+    assert said.count("Ignore it in the others") == 1
+
+
+def test_merging_needs_schemas():
+    said = wrong("schema", "merge")
+    assert "Give the schemas to merge: dssfn schema merge a.toml b.toml" in said
+
+
 def test_mistakes_are_explained(table, tmp_path):
     assert "Did you mean `outcome`" in wrong("schema", table, "--target", "outcom")
     assert "must be a class and its values" in wrong(
@@ -113,6 +130,8 @@ def test_mistakes_are_explained(table, tmp_path):
     )
     assert "`--target` must name" in wrong("schema", table, "--number")
     assert "end in .toml" in wrong("schema", table, "--out", tmp_path / "s.txt")
+    said = wrong("schema", table, "--out", tmp_path / "none" / "s.toml")
+    assert "`--out` must be a file in an existing folder, got `" in said
     many = wrong("schema", big(tmp_path), "--target", "a")
     assert "must hold classes, but has a different value in every row" in many
     said = wrong("schema", big(tmp_path), "--target", "b")
@@ -120,6 +139,26 @@ def test_mistakes_are_explained(table, tmp_path):
         "at least two classes, but here it has `1`. List all classes with --group"
         in (said)
     )
+
+
+def test_what_is_said_of_a_target_needs_a_table_and_must_fit_it(table, tmp_path):
+    written = tmp_path / "s.toml"
+    assert (
+        dssfn("schema", table, "--target", "outcome", "--out", written).exit_code == 0
+    )
+    said = wrong("schema", written, "--target", "nosuch")
+    assert "`--target` must come with a table to look at." in said
+    said = wrong("schema", table, "--target", "kind", "--number")
+    assert (
+        "`north.csv`, line 2, column `kind`: --number wants numbers, got 'a'. Correct "
+        "the value, or leave out --number if it is a class."
+    ) in said
+    said = wrong("schema", table, "--target", "outcome", "--number", "--group", "a=1,2")
+    assert "`--group` must be left out with `--number`" in said
+    for name in ("age", "flag"):  # with gaps; 0 and 1
+        made = dssfn("schema", table, "--target", name, "--number")
+        target = tomllib.loads(made.stdout)["target"]
+        assert target == {"column": name, "kind": "number"}
 
 
 def big(folder):
@@ -270,7 +309,7 @@ def test_a_table_is_looked_at_as_the_options_say(tmp_path):
     assert json.loads(again.stdout) == made
     for options, words in (
         (["--drop", "kind"], "`--drop` must not name the target `kind`"),
-        (["--drop", "notes"], "no column `notes`, which `drop` names. Did you mean"),
+        (["--drop", "notes"], "no column `notes`, which `--drop` names, only"),
     ):
         assert words in wrong(
             "schema", table, "--target", "kind", "--decimal", ",", *options

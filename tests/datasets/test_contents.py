@@ -206,6 +206,24 @@ def test_labels_default_to_y_for_npz_and_must_be_named_for_csv(write):
 # The file itself
 
 
+def test_only_data_are_offered_for_data_that_are_not_there(write):
+    path = write("measured.toml", "")
+    for name in ("measured.key", "measured.safetensors", "measured"):
+        path.with_name(name).touch()
+    assert_refused("does not exist. Check the path", path.with_name("measurd.csv"))
+    write("measured.TSV", "a\n1\n")
+    assert_refused("Did you mean `measured.TSV`", path.with_name("measurd.csv"))
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [("m.safetensors", "a model"), ("m.ONNX", "a model"), ("m.toml", "a schema or a")],
+)
+def test_what_is_no_data_is_called_what_it_is(write, name, what):
+    rule = f"`{name}` is {what}.*, not data. Give a CSV, TSV, Parquet, Feather, XLSX or"
+    assert_refused(rule, write(name, "text"))
+
+
 def test_a_missing_file_is_named_with_the_near_one(write):
     path = write("measured.csv", "a\n1\n")
     missing = path.with_name("measurd.csv")
@@ -292,7 +310,12 @@ def test_a_line_with_too_few_fields_has_a_missing_value(write):
 
 
 def test_other_broken_csv_gives_the_readers_reason(write):
-    assert_refused("cannot be read as CSV", write("t.csv", 'a,b\n"1,2\n3,4\n'))
+    assert_refused("cannot be read as CSV", write("t.csv", 'a,b\n"1"x,2\n3,4\n'))
+
+
+def test_a_quotation_mark_that_is_never_closed_is_found(write):
+    path = write("t.csv", 'a,b\n"1","2"\n"3,4\n5,6\n')
+    assert_refused("`t.csv`, line 3: a quotation mark is opened and never", path)
 
 
 def test_a_carriage_return_alone_does_not_end_a_line(write):

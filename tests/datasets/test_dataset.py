@@ -57,9 +57,9 @@ def test_a_class_too_rare_to_stratify_is_split_at_random():
 
 @pytest.mark.parametrize("test_size", [0, 1, -0.1, 1.5, float("nan"), "half"])
 def test_the_test_share_must_lie_between_0_and_1(test_size):
-    with pytest.raises(PlanError, match="`test_size` must lie between 0 and 1"):
+    with pytest.raises(PlanError, match="`test_size` must be above 0 and below 1"):
         load_dataset("iris", test_size=test_size)
-    with pytest.raises(PlanError, match="`test_size` must lie between 0 and 1"):
+    with pytest.raises(PlanError, match="`test_size` must be above 0 and below 1"):
         load("missing.csv", test_size=test_size)
 
 

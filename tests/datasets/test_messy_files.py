@@ -170,7 +170,7 @@ REFUSED = {
     "short line": (
         "t.csv",
         "a,y,b\n1,u,2\n1,u\n",
-        ["line 3, column `b`: the value is missing", "Fill it in"],
+        ["line 3, column `b`: the value is missing", "Fill it in", "in a schema"],
     ),
     "header only": ("t.csv", "a;y\n", ["column names but no rows"]),
     "no header": ("t.csv", "1.5;2\n2.5;3\n", ["line 1", "Add a line of names"]),
@@ -232,8 +232,17 @@ REFUSED = {
         "Visits in May\na,y\n1,u\n2,v\n",
         ["no target column `y`, only `Visits in May`"],
     ),
+    "another separator": (
+        "t.csv",
+        "a:b:y\n1:2:u\n",
+        ["no target column `y`, only `a:b:y`. Is `sep` the right field separator?"],
+    ),
     "a sum below": ("t.csv", "a,y\n1,u\n2,v\nTotal: 3\n", ["line 4: the target `y`"]),
-    "open quotes": ("t.csv", 'a,y\n"1,u\n2,v\n', ["cannot be read as CSV"]),
+    "open quotes": (
+        "t.csv",
+        'a,y\n"1,u\n2,v\n',
+        ["line 2: a quotation mark is opened"],
+    ),
     "no XLSX": ("t.xlsx", "a,y\n1,u\n", ["not an XLSX file", "Save it again"]),
     "not a Feather": ("t.feather", "a,y\n1,u\n", ["not a Feather", "Write it again"]),
 }

@@ -155,15 +155,17 @@ def test_an_unknown_name_says_what_was_tried_and_what_is_near(tmp_path):
             load_dataset(name, data_dir=tmp_path)
         message = str(caught.value)
         assert "\n" not in message
+        assert message.startswith(
+            f"No data set `{name}` was found. Did you mean `{near}`? Built in"
+        )
         for words in (
             f"`{name}`",
-            "digits, wine, breast_cancer, iris need nothing",
+            "Built in: digits, wine, breast_cancer, iris. Looked for",
             f"`{tmp_path}`",
             f"{tmp_path / 'cache'}",
             "OpenML",
             "no route to host",
             "`data_dir`",
-            f"Did you mean `{near}`?",
         ):
             assert words in message
     with pytest.raises(DataError, match="none is set"):
@@ -219,7 +221,8 @@ def test_a_test_file_with_other_labels_is_refused(flowers, tmp_path):
 
 def test_a_test_file_without_a_feature_is_refused(flowers, tmp_path):
     (tmp_path / "t.csv").write_text("u,kind\n1,a\n")
-    with pytest.raises(DataError, match=r"`t.csv` has no column `v`"):
+    rule = "`t.csv` has no column `v`, which the model needs, only `u`, `kind`"
+    with pytest.raises(DataError, match=rule):
         load(str(flowers), target="kind", test_file=tmp_path / "t.csv")
 
 
@@ -289,6 +292,16 @@ def test_what_only_a_file_can_have_is_refused_for_names(tmp_path):
     path = save(tmp_path / "toy.npz", **toy())
     with pytest.raises(PlanError, match=r"`toy.npz` is already split"):
         load(str(path), target="y")
+
+
+def test_a_built_in_set_with_a_suffix_is_told_of(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rule = "`iris.csv` does not exist. `iris` is a built-in data set: give its name"
+    with pytest.raises(DataError, match=rule):
+        load("iris.csv", target="label")
+    for name in ("irises.csv", f"{tmp_path}/iris.csv"):
+        with pytest.raises(DataError, match=r"does not exist\. Check the path"):
+            load(name, target="label")
 
 
 def test_a_source_is_a_path_if_it_looks_like_one(flowers, monkeypatch):

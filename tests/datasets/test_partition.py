@@ -120,8 +120,7 @@ def test_dirichlet_draws_again_until_no_node_is_empty():
 @pytest.mark.parametrize("how", ["iid", "by-class", "dirichlet:1", [0]])
 def test_more_nodes_than_samples_names_both_numbers(how):
     message = (
-        "`n_nodes` must not exceed the number of samples: "
-        "got n_nodes=20 for n_samples=1."
+        "`n_nodes` must not exceed the number of samples: got 20 nodes for 1 samples."
     )
     with pytest.raises(DataError) as caught:
         partition(np.array([0]), 20, how, rng=rng())
@@ -129,7 +128,7 @@ def test_more_nodes_than_samples_names_both_numbers(how):
 
 
 def test_no_samples_at_all_is_refused():
-    with pytest.raises(DataError, match="n_samples=0"):
+    with pytest.raises(DataError, match="for 0 samples"):
         partition(np.array([]), 1, "iid", rng=rng())
 
 

@@ -467,7 +467,9 @@ def test_a_damaged_csv_file_is_refused(write, block):
     returns = write("t.csv", "a,y\r1,2\r3,4\r")
     assert_refused("must end in a line feed", returns, "y")
     unclosed = write("t.csv", 'a,y\n"1,2\n3,4\n')
-    assert_refused("cannot be read as CSV", unclosed, "y")
+    assert_refused("`t.csv`, line 2: a quotation mark is opened", unclosed, "y")
+    several = write("t.csv", 'a,y\n"1\n",2\n"3,4\n5,6\n')
+    assert_refused("`t.csv`: a quotation mark is opened and never", several, "y")
 
 
 def test_a_quotation_mark_without_partner_does_not_fill_the_memory(write, monkeypatch):

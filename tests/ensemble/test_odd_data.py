@@ -220,7 +220,10 @@ CONTRADICTIONS = [
     ({"n_layers": 2, "width": 5, "publish_scores": True}, "`publish_scores` = True"),
     ({"size": "ssfn", "publish_scores": True}, "2; `size`: ssfn leaves no samples"),
     ({"size": "ssfn", "folds": "nodes"}, "2; `size`: ssfn leaves no samples"),
-    ({"scale": "common", "standardize": False}, "leave it out with `standardize`"),
+    (
+        {"scale": "common", "standardize": False},
+        "leave it out with `standardize = false`",
+    ),
     ({"ridge": -1.0}, "`ridge` must be a positive number"),
     ({"ridge": float("inf")}, "`ridge` must be a positive number"),
     ({"scale": "rows"}, "scale"),

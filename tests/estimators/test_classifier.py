@@ -202,7 +202,7 @@ def test_an_estimator_from_a_network_predicts_the_same():
         ({"preset": "papper"}, PlanError, "preset"),
         ({"random_state": -1}, PlanError, "seed"),
         ({"n_nodes": 0}, TopologyError, "n_nodes"),
-        ({"n_nodes": 151}, DataError, "n_samples=150"),
+        ({"n_nodes": 151}, DataError, "151 nodes for 150 samples"),
         ({"degree": 3}, TopologyError, "degree"),
         ({"topology": "ring"}, TopologyError, "circular"),
         ({"partition": "by_class"}, PlanError, "by-class"),

@@ -345,7 +345,7 @@ def test_wrong_data_is_refused_and_leaves_nothing(tmp_path):
     assert "line 41" in error
     gap = write_csv(tmp_path / "gap.csv", a=[1.0, None] + [2.0] * 38)
     assert "line 3" in refused(gap, *label)
-    assert "n_samples=30" in refused(good, *label, "--nodes", 31)
+    assert "31 nodes for 30 samples" in refused(good, *label, "--nodes", 31)
     assert "dirichlet" in refused(good, *label, "--partition", "dirichlet")
     unseen = write_csv(tmp_path / "unseen.csv", label=["no"] * 39 + ["maybe"])
     assert "maybe" in refused(good, *label, "--test", unseen)
@@ -373,7 +373,8 @@ def test_wrong_data_is_refused_and_leaves_nothing(tmp_path):
         ("--members", 0, "`--members` must be a whole number of at least 1"),
         ("--ridge", "much", "`--ridge` must be a number or auto"),
         ("--ridge", "nan", "`--ridge` must be a positive number"),
-        ("--ridge", 0.1, "needs `members`"), ("--folds", "nodes", "needs `members`"),
+        ("--ridge", 0.1, "needs `--members`"),
+        ("--folds", "nodes", "needs `--members`"),
         ("--scale", "commn", "`common`"), ("--folds", "node", "`nodes`"),
         ("--size", "sfn", "`ssfn`"),
         ("--class-weight", "even", "`--class-weight` must"),
@@ -784,6 +785,8 @@ def test_shard_files_are_nodes_within_a_memory_budget(tmp_path):
         (["--data", "wine", "--shard", "x.npz"], "Give either `--data`, or `--shard`"),
         (["--shard", "no.npz"], "does not exist"),
         (["--data", "wine", "--memory", "lots"], "such as 500MB or 2GB, got 'lots'"),
+        (["--data", "wine", "--memory", "2"], "got 2 bytes. Did you mean 2GB?"),
+        (["--data", "wine", "--memory", "2", *LARGE], "got 2 bytes. Did you mean 2GB?"),
         (["--data", "wine", "--memory", "1MB", *LARGE], "must be at least"),
         (["--data", "wine", "--preset", "paper", "--layers", "auto"],
          "`--layers` must be a number with the preset paper"),

@@ -305,7 +305,7 @@ def test_an_edge_that_nobody_can_call_is_named(tmp_path):
         (["--classes", '"a'], "must be a list"),
         (["--classes", "\udcff,b"], "--classes"),
         (["--features", "a,,b"], "between commas"),
-        (["--features", "0"], "n_features"),
+        (["--features", "0"], "`--features` must be a whole number"),
         (["--features", "age,y", "--target", "y"], "'y'"),
         (["--like", "nowhere.csv", "--target", "y"], "nowhere.csv"),
         (["--target", "\udcff"], "Unicode"),

@@ -122,7 +122,7 @@ def test_a_plan_that_cannot_be_private_is_refused(tmp_path):
     folder = tmp_path / "fed"
     assert "`--input-low` is missing" in refused(folder, *PLAN, "--epsilon", 1)
     plain = ("--no-secure", "--epsilon", 1)
-    assert "needs `secure` = true" in refused(folder, *PLAN, *RANGE, *plain)
+    assert "needs `--secure`: each" in refused(folder, *PLAN, *RANGE, *plain)
     init(folder, *PLAN, *RANGE, "--epsilon", 1)
     assert "epsilon = 1.0" in (folder / "plan.toml").read_text()
 

@@ -326,7 +326,7 @@ def federation(**settings):
 
 def test_a_federation_must_be_able_to_keep_the_budget():
     assert federation().training.is_private
-    with pytest.raises(PlanError, match="`epsilon` needs `secure` = true"):
+    with pytest.raises(PlanError, match="`epsilon` needs `secure = true`"):
         federation(secure=False)
     with pytest.raises(PlanError, match="`mask_degree` must be left out"):
         federation(nodes=20, mask_degree=4)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from dssfn._atomic import write_atomically
+from dssfn._atomic import check_place, write_atomically
 from dssfn.cli.grouped import grouped
 from dssfn.cli.options import option
 from dssfn.cli.quantities import bandwidth_of, delay_of, interval_of, seconds_of
@@ -129,6 +129,8 @@ class BadNetwork:
             return None
         if self.timeline is not None:
             _check_figure(self.timeline)
+        if self.trace is not None:
+            check_place(self.trace, "--trace")
         if self.scheme not in (None, AUTO):
             PARTIES[self.scheme]  # or it is refused
         deadline = self.deadline
@@ -145,6 +147,8 @@ class BadNetwork:
                 "`--burst` must come with `--loss`, the share of messages that is lost."
             )
         loss, bandwidth = self.loss or 0.0, self.link_bandwidth
+        if not 0 <= loss < 1:
+            raise PlanError(f"`--loss` must be at least 0 and below 1, got {loss:g}.")
         return LinkModel(
             loss=Independent(loss) if self.burst is None else Bursts(loss, self.burst),
             delay=(
@@ -168,11 +172,18 @@ class BadNetwork:
                 ("--gone", self.gone, seconds_of),
             )
         )
+        for name, said in (("--slow", slow), ("--gone", gone)):
+            twice = next((node for node, some in said.items() if len(some) > 1), None)
+            if twice is not None:
+                raise PlanError(
+                    f"`{name}` must name every node at most once, got node {twice} "
+                    f"{len(said[twice])} times. Leave one of them out."
+                )
         return {
             node: NodeModel(
-                slowness=slow[node][-1] if node in slow else 1.0,
+                slowness=slow[node][0] if node in slow else 1.0,
                 away=tuple(sorted(away.get(node, ()))),
-                gone=min(gone.get(node, (math.inf,))),
+                gone=gone[node][0] if node in gone else math.inf,
             )
             for node in sorted({*slow, *away, *gone})
         }
@@ -261,6 +272,7 @@ def _check_figure(path: Path) -> None:
 
     if path.suffix.lower() not in (".png", ".svg"):
         raise PlanError(f"`--timeline` must end with .png or .svg, got {str(path)!r}.")
+    check_place(path, "--timeline")
 
 
 def _draw(trace: Trace, path: Path) -> None:

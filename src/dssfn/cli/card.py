@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from dssfn._atomic import write_atomically
+from dssfn._atomic import check_place, write_atomically
 from dssfn._version import __version__
 from dssfn.cli.console import notes, screen
 from dssfn.cli.info import n_learned, size_in_words
@@ -83,8 +83,7 @@ def _check_out(out: Path | None, model: Path, result: Path | None) -> None:
         return
     if out.suffix.lower() not in SUFFIXES:
         raise InputError(f"`--out` must end in .md or .html, got `{out}`.")
-    if out.is_dir() or not out.parent.is_dir():
-        raise InputError(f"`--out` must be a file in an existing folder, got `{out}`.")
+    check_place(out, "--out")
     if any(one is not None and is_same_file(out, one) for one in (model, result)):
         raise InputError(
             f"`--out` must not overwrite the model or its result, got `{out}`. Choose "

@@ -14,6 +14,7 @@ from dssfn.cli.options import DataDir
 from dssfn.cli.outfolder import out_folder
 from dssfn.datasets import KNOWN_NAMES, Dataset, load_dataset
 from dssfn.datasets.hospitals import NAME, read_hospitals
+from dssfn.datasets.openml import check_name
 from dssfn.errors import InputError
 
 LABEL = "label"
@@ -39,8 +40,14 @@ def data(
     with the labels in the column `label`. Data come from the data folder, the cache or
     OpenML.
     """
+    check_name(name)
     folder = out or Path(name)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        if out is None:
+            raise InputError(
+                f"`{folder}` must be a new or empty folder for the tables, but it "
+                "exists. Choose another one with `--out`."
+            )
         raise InputError(
             f"`--out` must be a new or empty folder, got `{folder}`. Choose another "
             "one."

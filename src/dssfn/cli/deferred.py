@@ -33,13 +33,13 @@ class DeferredCommand(TyperCommand):
         alone = typer.Typer(add_completion=False)
         alone.command(
             self.name, cls=PlainCommand, help=_flowing(function), epilog=self.epilog
-        )(plain_errors(function, told=lambda text: by_option(text, options)))
+        )(plain_errors(function, told=lambda exc: by_option(exc, options)))
         command = typer.main.get_command(alone)
         assert isinstance(command, TyperCommand)
         for one in command.params:
             long = [name for name in one.opts if name.startswith("--")]
             if one.name and long:
-                options[one.name] = long[0]
+                options |= _said_by(one.name, long[0], one)
         return command
 
     def make_context(
@@ -47,6 +47,16 @@ class DeferredCommand(TyperCommand):
     ) -> Any:
         """Parse the options as the function itself declares them."""
         return self.load().make_context(info_name, args, parent, **extra)
+
+
+def _said_by(name: str, option: str, param: Any) -> dict[str, str]:
+    """Return what an option stands for: an argument, and a value if it is a flag."""
+    found = {name: option}
+    if getattr(param, "is_flag", False):
+        found[f"{name} = true"] = option
+        if param.secondary_opts:
+            found[f"{name} = false"] = param.secondary_opts[0]
+    return found
 
 
 def _flowing(function: Callable[..., Any]) -> str:

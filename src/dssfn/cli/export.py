@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from dssfn._atomic import write_atomically
+from dssfn._atomic import check_place, write_atomically
 from dssfn.cli.display import show_pairs
 from dssfn.cli.model import ModelArgument, is_same_file
 from dssfn.cli.options import Json
@@ -84,8 +84,7 @@ def _check_out(out: Path, model: Path) -> None:
             f"`out` must end in {SUFFIX}, got `{out}`. The model comes first: dssfn "
             f"export model.safetensors model{SUFFIX}"
         )
-    if out.is_dir() or not out.parent.is_dir():
-        raise InputError(f"`out` must be a file in an existing folder, got `{out}`.")
+    check_place(out, "out")
     if is_same_file(out, model):
         raise InputError(
             f"`out` must not be the model itself, got `{out}`. Choose another file."

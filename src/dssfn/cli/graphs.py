@@ -18,6 +18,7 @@ from dssfn.topology import (
 )
 
 DEFAULT_NODES = 20
+SUFFIXES = (".npy", ".txt", ".csv", ".edges")  # of files that are likely graphs
 NODES_LEFT_OUT = f"{DEFAULT_NODES}, or as many as the graph's file has"
 
 Nodes = Annotated[
@@ -50,6 +51,6 @@ def read_topology(
     if degree is not None:
         raise TopologyError(f"`degree` must be left out: `{name}` lists all the edges.")
     if not Path(name).is_file():
-        raise TopologyError(no_file(Path(name)))
+        raise TopologyError(no_file(Path(name), {*SUFFIXES, Path(name).suffix}))
     read = read_matrix if name.endswith(".npy") else read_edge_list
     return read(name, nodes)

@@ -25,11 +25,11 @@ def show_lines(text: str) -> None:
 
 
 def plain_errors(
-    command: Callable[Params, Result], told: Callable[[str], str] = str
+    command: Callable[Params, Result], told: Callable[[DssfnError], str] = str
 ) -> Callable[Params, Result]:
     """Let a command end with a one-line error and its exit code, not a traceback.
 
-    `told` turns the text about wrong input into the words of the command line.
+    `told` returns the text of an error in the words of the command line.
     """
 
     @functools.wraps(command)
@@ -41,15 +41,15 @@ def plain_errors(
         except KeyboardInterrupt:
             raise end_with("Interrupted.", INTERRUPTED) from None
         except InputError as exc:
-            raise end_with(f"Error: {told(str(exc))}", WRONG_INPUT) from exc
+            raise end_with(f"Error: {told(exc)}", WRONG_INPUT) from exc
         except BrokenPipeError:
             # The reader of our output has left, as `head` does; that is no error.
             _drop_output()
             raise typer.Exit from None
         except (DssfnError, OSError, MemoryError) as exc:
             _drop_output()
-            what = str(exc) or type(exc).__name__
-            raise end_with(f"Error: {what}", FAILED) from exc
+            what = told(exc) if isinstance(exc, DssfnError) else str(exc)
+            raise end_with(f"Error: {what or type(exc).__name__}", FAILED) from exc
 
     return guarded
 

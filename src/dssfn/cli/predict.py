@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from dssfn._atomic import write_atomically
+from dssfn._atomic import check_place, write_atomically
 from dssfn._plain_text import printable
 from dssfn._typing import Array
 from dssfn.cli.console import say_dialect
@@ -28,7 +28,7 @@ from dssfn.cli.model import (
 from dssfn.cli.options import Json, option
 from dssfn.cli.read_progress import reading_progress
 from dssfn.cli.reading import reads_files
-from dssfn.datasets.files import check_formats
+from dssfn.datasets.files import SUFFIXES, check_formats
 from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.ensemble import Ensemble
 from dssfn.errors import InputError
@@ -37,6 +37,7 @@ from dssfn.permutation import MOST_SAMPLES, N_REPEATS
 from dssfn.training import Model
 
 EXPLAIN = "Explanation"  # a heading of the help text
+_OTHER_FORMATS = {*SUFFIXES, ".xls"} - {".csv"}
 
 
 @reads_files
@@ -104,13 +105,8 @@ def predict(
     """
     if not explain:
         refuse_settings(target=target, repeats=repeats, rows=rows, seed=seed)
-    if out is not None and (out.is_dir() or not out.parent.is_dir()):
-        raise InputError(f"`--out` must be a file in an existing folder, got `{out}`.")
-    if out is not None and any(is_same_file(out, one) for one in (model, data)):
-        raise InputError(
-            f"`--out` must not overwrite the model or the data, got `{out}`. Choose "
-            "another file."
-        )
+    if out is not None:
+        _check_out(out, model, data)
     check_formats(read, [data])
     network = read_model(model)
     with reading_progress():
@@ -137,6 +133,21 @@ def predict(
         print(text, end="")
     if found is not None:
         show_explanation(found, json=json, beside=out)
+
+
+def _check_out(out: Path, model: Path, data: Path) -> None:
+    check_place(out, "--out")
+    if out.suffix.lower() in _OTHER_FORMATS:
+        raise InputError(
+            f"`--out` must not end in {out.suffix}, since predictions are written as "
+            f"text, got `{out}`. Choose another name, such as "
+            f"`{out.with_suffix('.csv').name}`."
+        )
+    if any(is_same_file(out, one) for one in (model, data)):
+        raise InputError(
+            f"`--out` must not overwrite the model or the data, got `{out}`. Choose "
+            "another file."
+        )
 
 
 def _with_names(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -10,7 +11,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from dssfn._atomic import write_atomically
+from dssfn._atomic import check_place, write_atomically
 from dssfn._typing import Label
 from dssfn.cli.console import say_dialect
 from dssfn.cli.listed import words
@@ -19,12 +20,13 @@ from dssfn.cli.outcome import print_json, show_lines
 from dssfn.cli.read_progress import reading_progress
 from dssfn.cli.reading import check_has_file, reads_files
 from dssfn.datasets.read_options import ALL, ReadOptions
-from dssfn.errors import InputError, PlanError
+from dssfn.errors import DataError, InputError
 from dssfn.schema import Schema
 from dssfn.schema.merge import Merged, merge
 from dssfn.schema.text import load_schema, schema_text
 
 _SCHEMA = ".toml"
+_TABLE = "a table to look at"  # what some options are about
 
 
 @reads_files
@@ -61,13 +63,24 @@ def schema(
     instead of your data. `dssfn schema merge a.toml b.toml` merges the schemas that
     several nodes have sent, and reports contradictions.
     """
-    if files[0] == Path("merge") and len(files) > 1 and not files[0].exists():
+    if files[0] == Path("merge") and not files[0].exists():
         files = files[1:]
+    if not files:
+        raise InputError("Give the schemas to merge: dssfn schema merge a.toml b.toml")
     if out is not None and out.suffix.lower() != _SCHEMA:
         raise InputError(f"`--out` must end in .toml, got `{out}`.")
+    if out is not None:
+        check_place(out, "--out")
     groups = _groups(group or [])
     if target is None and (groups or number):
         raise InputError("`--target` must name the column to predict.")
+    if number and groups:
+        raise InputError(
+            "`--group` must be left out with `--number`: only classes are groups of "
+            "values."
+        )
+    if target is not None and all(path.suffix.lower() == _SCHEMA for path in files):
+        raise InputError(f"`--target` must come with {_TABLE}.")
     united, remarks = united_schema(files, target, groups, is_number=number, read=read)
     if json:
         print_json(msgspec.to_builtins(united))
@@ -92,7 +105,7 @@ def united_schema(
     from dssfn.datasets.proposals import propose_schema
 
     tables = [path for path in files if path.suffix.lower() != _SCHEMA]
-    check_has_file(read, tables, "a table to look at")
+    check_has_file(read, tables, _TABLE)
     found: dict[str, Schema] = {}
     remarks: dict[str, list[str]] = {}
     for path in files:
@@ -116,11 +129,19 @@ def united_schema(
 
 
 def _refuse_conflicts(merged: Merged) -> None:
+    """Refuse schemas that contradict each other; a way out is told once."""
     if len(merged.conflicts) == 1:
-        raise PlanError(merged.conflicts[0])
-    if merged.conflicts:
-        said = " ".join(f"({k}) {one}" for k, one in enumerate(merged.conflicts, 1))
-        raise PlanError(f"The schemas contradict each other: {said}")
+        raise DataError(str(merged.conflicts[0]))
+    if not merged.conflicts:
+        return
+    numbers = itertools.count(1)
+    ways_out = dict.fromkeys(one.way_out for one in merged.conflicts)
+    said = []
+    for way_out in ways_out:
+        some = (one.what for one in merged.conflicts if one.way_out == way_out)
+        said += [f"({next(numbers)}) {what}" for what in some]
+        said.append(way_out)
+    raise DataError(f"The schemas contradict each other: {' '.join(said)}")
 
 
 def _groups(given: list[str]) -> dict[str, tuple[Label, ...]]:

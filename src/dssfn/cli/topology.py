@@ -15,6 +15,8 @@ from dssfn.consensus import every_averaging
 from dssfn.errors import PlanError
 from dssfn.topology import LARGEST_SPECTRUM, Topology
 
+# A complete graph has M^2 links; the diameter of a circular one takes as many steps.
+MOST_NODES = 10_000
 LARGEST_DRAWN = 48  # nodes that fit a terminal
 LEFT_OUT = f"left out above {LARGEST_SPECTRUM:,} nodes, with the schemes that need it"
 
@@ -30,7 +32,10 @@ def topology(
     json: JsonOutput = False,
 ) -> None:
     """Show a graph: its links, its spectrum and how many rounds averaging takes."""
+    if nodes is not None:
+        _check_size(nodes)
     graph = read_topology(topology, nodes, degree, seed)
+    _check_size(graph.n_nodes)
     if not 0 < tol < 1:
         raise PlanError(f"`tol` must lie between 0 and 1, got {tol:g}.")
     figures = _figures(graph, tol)
@@ -49,6 +54,14 @@ def topology(
     )
     screen.print()
     screen.print(_schemes(figures, tol))
+
+
+def _check_size(n_nodes: int) -> None:
+    if n_nodes > MOST_NODES:
+        raise PlanError(
+            f"`--nodes` must be at most {MOST_NODES:,}, got {n_nodes:,}: links and "
+            "diameter of a larger graph may take minutes, and all memory."
+        )
 
 
 def _figures(graph: Topology, tol: float) -> dict[str, Any]:

@@ -5,13 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from dssfn.cli.outcome import end_with
-from dssfn.errors import TransportError
+from dssfn.errors import (
+    DataError,
+    DssfnError,
+    IdentityError,
+    ModelFileError,
+    TransportError,
+)
 from dssfn.exit_codes import WRONG_INPUT
 
 # Options that have another name than the setting or argument they stand for.
@@ -22,35 +29,79 @@ _ARGUMENTS = {
     "n_rounds": "rounds",
     "n_iter": "iterations",
     "n_repeats": "repeats",
+    "n_features": "features",
     "most_samples": "rows",
+    "test_file": "test",
 }
+# An argument's name, alone or with a value. What came is no argument.
+_ARGUMENT = re.compile(r"(?<!got )`(?P<name>\w+)(?: = (?P<value>[^`]+))?`")
 # The argument that an error is about stands first; others are told from the names of
 # columns, which may be any, by what only an argument's name has.
-_FIRST = re.compile(r"^`(\w+)`(?= must|:| = | x )")
-_ANOTHER = re.compile(r"`([a-z]+_[a-z]+)`")
+_FIRST = re.compile(
+    r"(?:^|(?<=Is )|(?<=which ))`(?P<name>\w+)`(?= must|:| = | x | the right| names)"
+)
+_ANOTHER = re.compile(r"`(?P<name>[a-z]+_[a-z]+)`")
+_OF_OTHERS = re.compile(r"[Cc]olumn|Did you mean")
+_QUOTED = re.compile(r"`([^`]*)`")
+_SENTENCES = re.compile(r"(?<=[.?] )")
+_KIND = re.compile(r"valid (integer|number|float)")
+_ABOUT_FILES = (DataError, ModelFileError, IdentityError)
 
 
-def by_option(message: str, options: Mapping[str, str]) -> str:
+def by_option(exc: DssfnError, options: Mapping[str, str]) -> str:
     """Return an error's text with options in place of the arguments of functions.
 
     Parameters
     ----------
-    message : str
-        The text.
+    exc : DssfnError
+        The error. One about a file may name columns, and one about a TOML file its
+        keys, some of which are called like options.
     options : mapping
-        The options of the command by the names of its function's arguments.
+        The options of the command by the names of its function's arguments; also by
+        those with " = true" or " = false" behind them, if an option says that alone.
 
     Examples
     --------
-    >>> by_option("`n_nodes` must be positive, got 0.", {"nodes": "--nodes"})
+    >>> from dssfn.errors import PlanError
+    >>> options = {"nodes": "--nodes", "units": "--units", "secure": "--secure"}
+    >>> by_option(PlanError("`n_nodes` must be positive, got 0."), options)
     '`--nodes` must be positive, got 0.'
+    >>> by_option(PlanError('Write `units = "dense"` or `secure = false`.'), options)
+    'Write `--units dense` or no `--secure`.'
     """
 
     def option(found: re.Match[str]) -> str:
-        name = _ARGUMENTS.get(found[1], found[1])
-        return f"`{options[name]}`" if name in options else found[0]
+        name = _ARGUMENTS.get(found["name"], found["name"])
+        value = found.groupdict().get("value") or ""
+        return _option(name, value, options) or found[0]
 
-    return _ANOTHER.sub(option, _FIRST.sub(option, message))
+    message = str(exc)
+    if isinstance(exc, _ABOUT_FILES) or ".toml`" in message:
+        return _ANOTHER.sub(option, _FIRST.sub(option, message))
+    return "".join(
+        (_ANOTHER if _names_others(one) else _ARGUMENT).sub(
+            option, _FIRST.sub(option, one)
+        )
+        for one in _SENTENCES.split(message)
+    )
+
+
+def _names_others(sentence: str) -> bool:
+    """Return whether a name in a sentence may be that of a column, file or value."""
+    names_file = any(set("./\\") & set(one) for one in _QUOTED.findall(sentence))
+    return names_file or _OF_OTHERS.search(sentence) is not None
+
+
+def _option(name: str, value: str, options: Mapping[str, str]) -> str:
+    """Return what to write on the command line; nothing if there is no such option."""
+    if name not in options:
+        return ""
+    if f"{name} = {value}" in options:
+        return f"`{options[f'{name} = {value}']}`"
+    if value == "false":
+        return f"no `{options[name]}`"
+    words = value.strip("\"'")
+    return f"`{options[name]} {words}`" if words else f"`{options[name]}`"
 
 
 class PlainFlags:
@@ -67,6 +118,44 @@ class PlainFlags:
 
 class PlainCommand(PlainFlags, TyperCommand):
     """A command as it is shown and parsed once its function is known."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the options; what is wrong is said with what came and the way out."""
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as exc:
+            if not is_usage_error(exc):
+                raise
+            exc.ctx = exc.ctx or ctx  # type: ignore[attr-defined]
+            said = self._no_number(exc, ctx, given) or self._extra(exc, ctx, given)
+            if said:
+                ctx.fail(said)
+            raise
+
+    def _no_number(self, exc: Exception, ctx: Any, given: list[str]) -> str:
+        """Return what to say of a value that should be a number, if that is wrong."""
+        kind, param = _KIND.search(str(exc)), getattr(exc, "param", None)
+        if kind is None or param is None:
+            return ""
+        values, _, _ = self.make_parser(ctx).parse_args(given)
+        what = "a whole number" if kind[1] == "integer" else "a number"
+        return f"`{param.opts[0]}` must be {what}, got {values[param.name]!r}"
+
+    def _extra(self, exc: Exception, ctx: Any, given: list[str]) -> str:
+        """Return what to say of data that were named without their option."""
+        takes_data = any("--data" in param.opts for param in self.get_params(ctx))
+        if not takes_data or "unexpected extra argument" not in str(exc):
+            return ""
+        _, (extra, *_), _ = self.make_parser(ctx).parse_args(given)
+        hint = f" Did you mean `--data {extra}`?" if _is_data(extra) else ""
+        return str(exc).rstrip(".") + "." + hint
+
+
+def _is_data(text: str) -> bool:
+    from dssfn.datasets import KNOWN_NAMES  # takes time
+
+    return text in KNOWN_NAMES or Path(text).is_file()
 
 
 class PlainGroup(PlainFlags, TyperGroup):

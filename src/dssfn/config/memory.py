@@ -7,11 +7,13 @@ import re
 from dssfn.config.single import is_number
 from dssfn.errors import PlanError
 
+LEAST_BYTES = 1_000_000  # no training gets by with less
+
 
 def bytes_of(size: float | str) -> int:
     """Return the number of bytes that a size such as 500MB or 2GB means.
 
-    A number is returned as it is.
+    A number is returned as it is. In a text, a small one has lost its unit.
 
     >>> bytes_of("2GB"), bytes_of(4096)
     (2000000000, 4096)
@@ -21,6 +23,11 @@ def bytes_of(size: float | str) -> int:
         raise PlanError(
             "`memory` must be a number of bytes, or a size such as 500MB or 2GB, "
             f"got {size!r}."
+        )
+    if isinstance(size, str) and size.strip().isdecimal() and n_bytes < LEAST_BYTES:
+        raise PlanError(
+            "`memory` must be a number of bytes, or a size such as 500MB or 2GB, got "
+            f"{size.strip()} bytes. Did you mean {size.strip()}GB?"
         )
     return int(n_bytes)
 

@@ -53,7 +53,7 @@ def _check_found_size(plan: Plan) -> None:
     if plan.scale != AUTO and not plan.standardize:
         raise PlanError(
             f"`scale` = {plan.scale!r} needs standardised inputs; leave it out with "
-            "`standardize` = false."
+            "`standardize = false`."
         )
     if plan.solver not in (AUTO, "gram"):
         raise PlanError(

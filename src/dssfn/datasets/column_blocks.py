@@ -115,7 +115,8 @@ class ColumnBlock:
         value = series[row]
         if value is None:
             return DataError(
-                f"{where}: the value is missing. Fill it in, or remove the row."
+                f"{where}: the value is missing. Fill it in, remove the row, or allow "
+                "missing values in a schema (`dssfn schema` proposes one)."
             )
         if isinstance(value, float):
             return DataError(

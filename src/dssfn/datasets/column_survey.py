@@ -11,6 +11,7 @@ from dssfn.datasets.column_samples import surveyed_rows
 from dssfn.datasets.columns import offered_columns, target_column
 from dssfn.datasets.files import existing_file, open_columns
 from dssfn.datasets.read_options import ALL, ReadOptions
+from dssfn.datasets.table_values import check_target_numbers
 from dssfn.schema.proposal import Seen
 from dssfn.schema.values import WORDS_FOR_MISSING, level_text
 
@@ -62,6 +63,14 @@ def survey_columns(
         for name, seen in found.items():
             _add(seen, block.rows[name])
     return Survey(list(found.values()), file.dialect)
+
+
+def check_numbers(path: Path, name: str, *, options: ReadOptions = ALL) -> None:
+    """Refuse a column with a value that is no number; the first one is shown."""
+    file = open_columns(path, options)
+    surveyed_rows(file, [name], 0)
+    for block in file.columns([name]):
+        check_target_numbers(block, name)
 
 
 def _add(seen: Seen, series: pl.Series) -> None:

@@ -6,10 +6,13 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from dssfn.datasets.dialect import SEPARATORS
 from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.errors import DataError
 from dssfn.hints import did_you_mean, listing, listing_to_the_last
 from dssfn.schema import Schema
+
+_BETWEEN = (*SEPARATORS, ":", "/")  # that people write between fields
 
 MOST_COLUMNS = 100_000  # each takes kilobytes, however short the file
 
@@ -71,12 +74,11 @@ def target_column(file: str, names: Sequence[str], target: str | None) -> str:
     if target is None:
         raise DataError(
             f"`target` must name the column of labels in `{file}`, one of "
-            f"{listing_to_the_last(names)}."
+            f"{listing_to_the_last(names)}.{_right_separator(names)}"
         )
     if target not in names:
         raise DataError(
-            f"`{file}` has no target column `{target}`, only "
-            f"{listing_to_the_last(names)}.{did_you_mean(target, names)}"
+            f"`{file}` has no target column `{target}`, {_only(names, target)}"
         )
     return target
 
@@ -142,7 +144,7 @@ def feature_columns(
     known = set(names)
     missing = [name for name in wanted if name not in known]
     if missing:
-        raise _no_column(file, names, missing[0], "which must be there")
+        raise _no_column(file, names, missing[0], "which the model needs")
     return tuple(wanted)
 
 
@@ -158,18 +160,33 @@ def check_schema_columns(file: str, names: Sequence[str], schema: Schema) -> Non
         else "must allow missing values with `missing = true`"
     )
     way_out = (
-        "Is `sep` the right field separator?"
-        if len(names) == 1
-        else "Rename yours; or, if you have no such values, add the column with empty "
+        "Rename yours; or, if you have no such values, add the column with empty "
         f"fields: the schema {gaps}."
     )
-    raise DataError(
-        f"`{file}` has no column `{lacking.name}`, which the schema has, only "
-        f"{listing(names)}. {way_out}{did_you_mean(lacking.name, names)}"
-    )
+    raise _no_column(file, names, lacking.name, "which the schema has", way_out)
 
 
-def _no_column(file: str, names: Sequence[str], name: str, why: str) -> DataError:
-    return DataError(
-        f"`{file}` has no column `{name}`, {why}.{did_you_mean(name, names)}"
-    )
+def _no_column(
+    file: str, names: Sequence[str], name: str, why: str, way_out: str = ""
+) -> DataError:
+    only = _only(names, name, way_out)
+    return DataError(f"`{file}` has no column `{name}`, {why}, {only}")
+
+
+def _only(names: Sequence[str], lacking: str, way_out: str = "") -> str:
+    """Return the end of a message about a column that is not there.
+
+    >>> _only(["age", "kind"], "knd")
+    'only `age`, `kind`. Did you mean `kind`?'
+    >>> _only(["age;kind"], "kind")
+    'only `age;kind`. Is `sep` the right field separator?'
+    """
+    more = f" {way_out}" if way_out else ""
+    question = _right_separator(names) or more + did_you_mean(lacking, names)
+    return f"only {listing_to_the_last(names)}.{question}"
+
+
+def _right_separator(names: Sequence[str]) -> str:
+    """Return a question, to end a message, if all names stand in one column."""
+    is_unsplit = len(names) == 1 and any(one in names[0] for one in _BETWEEN)
+    return " Is `sep` the right field separator?" if is_unsplit else ""

@@ -170,15 +170,37 @@ def explain(text: TextFile, separator: str, why: str) -> DataError:
     """Return the error about a CSV file that could not be read; polars says why."""
     path = text.path
     try:
-        with io.TextIOWrapper(
-            text.open(), "utf-8", errors="replace", newline=""
-        ) as lines:
-            ragged = _ragged(path, lines, separator)
+        with _lines(text, newline="\n") as lines:
+            fault = _open_quote(path, lines)
+        if fault is None:
+            with _lines(text, newline="") as lines:
+                fault = _ragged(path, lines, separator)
     except OSError as unread:
         return DataError(f"`{path.name}` cannot be read: {reason(unread)}.")
     except DataError as unread:  # not even its text
         return unread
-    return ragged or DataError(f"`{path.name}` cannot be read as CSV: {why}.")
+    return fault or DataError(f"`{path.name}` cannot be read as CSV: {why}.")
+
+
+def _lines(text: TextFile, newline: str) -> io.TextIOWrapper:
+    return io.TextIOWrapper(text.open(), "utf-8", errors="replace", newline=newline)
+
+
+def _open_quote(path: Path, lines: Iterable[str]) -> DataError | None:
+    """Return the error about a quotation mark without partner, if there is one.
+
+    Where one line alone has an odd number of them, it is there.
+    """
+    numbers = (k for k, line in enumerate(lines, start=1) if line.count('"') % 2)
+    first = next(numbers, None)
+    n_others = sum(1 for _ in numbers)
+    if first is None or n_others % 2:
+        return None
+    where = f", line {first}" if n_others == 0 else ""
+    return DataError(
+        f"`{path.name}`{where}: a quotation mark is opened and never closed. Close or "
+        "remove it; inside a quoted value, write it twice."
+    )
 
 
 def _ragged(path: Path, lines: Iterable[str], separator: str) -> DataError | None:

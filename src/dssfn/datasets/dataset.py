@@ -128,8 +128,8 @@ def split(
     n_train = len(y) - n_test
     if n_train < 1:
         raise DataError(
-            f"`{name}`: test_size={test_size:g} leaves none of {len(y)} samples for "
-            "training. Lower it, or give more samples."
+            f"`{name}`: `test_size` = {test_size:g} leaves none of {len(y)} samples "
+            "for training. Lower it, or give more samples."
         )
     counts = np.unique(y, return_counts=True)[1]
     can_stratify = (
@@ -148,6 +148,6 @@ def split(
 def check_split(test_size: float, seed: int) -> None:
     """Refuse a share outside (0, 1) and a negative seed."""
     if not isinstance(test_size, int | float) or not 0 < test_size < 1:
-        raise PlanError(f"`test_size` must lie between 0 and 1, got {test_size!r}.")
+        raise PlanError(f"`test_size` must be above 0 and below 1, got {test_size!r}.")
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise PlanError(f"`seed` must be a whole number of at least 0, got {seed!r}.")

@@ -39,6 +39,12 @@ _OF_FORMAT["sheet"] = "xlsx_file"
 SUFFIXES = tuple(_READERS)
 """How the name of a readable file may end."""
 
+_NO_DATA = {
+    ".safetensors": "a model",
+    ".onnx": "a model",
+    ".toml": "a schema or a plan",
+}
+
 SMALL = 2**22
 """Bytes of samples that may be held by default: four megabytes."""
 
@@ -142,11 +148,19 @@ def open_table(
     return samples.survey(room)
 
 
-def existing_file(path: str | Path) -> Path:
-    """Return the path of a data file, or say what is wrong with it."""
+def existing_file(path: str | Path, *, meant: str = "") -> Path:
+    """Return the path of a data file, or say what is wrong with it.
+
+    `meant` ends the message about a file that is not there and not nearly there.
+    """
     path = Path(path)
     if not path.is_file():
-        raise DataError(no_file(path, forgotten_suffix(path)))
+        raise DataError(no_file(path, SUFFIXES, forgotten_suffix(path) or meant))
+    if path.suffix.lower() in _NO_DATA:
+        raise DataError(
+            f"`{path.name}` is {_NO_DATA[path.suffix.lower()]}, not data. Give a CSV, "
+            "TSV, Parquet, Feather, XLSX or NPZ file."
+        )
     if path.suffix.lower() not in SUFFIXES:
         raise DataError(
             f"`{path.name}` must end in one of {', '.join(SUFFIXES)}. "

@@ -73,7 +73,7 @@ def load(
         _refuse(source, "a named set", target=target, test_file=test_file)
         _refuse(source, "a named set", schema=schema, **options.given)
         return load_dataset(source, data_dir=data_dir, test_size=test_size, seed=seed)
-    path = existing_file(source)
+    path = existing_file(source, meant=_without_suffix(source))
     if path.suffix.lower() == ".npz" and "X_train" in npz_names(path):
         _refuse(path.name, "already split", target=target, test_file=test_file)
         _refuse(path.name, "already split", schema=schema, **options.given)
@@ -217,9 +217,17 @@ def _ask_for_suffix(source: str, data_dir: Path | None) -> None:
         return
     path = Path(source)
     if path.is_dir():
-        raise DataError(no_file(path))
+        raise DataError(no_file(path, SUFFIXES))
     if meant := forgotten_suffix(path):
         raise DataError(f"No data set `{source}` was found.{meant}")
+
+
+def _without_suffix(source: str) -> str:
+    """Return the end of a message about a file that is not there, if it is a set."""
+    name = Path(source).stem
+    if name not in BUILTIN_NAMES or source != Path(source).name:
+        return ""
+    return f" `{name}` is a built-in data set: give its name, without a suffix."
 
 
 def _is_path(source: str) -> bool:
@@ -249,8 +257,8 @@ def _not_found(name: str, folder: Path | None, exc: DataError) -> str:
     near = [path.stem for path in folder.glob("*.npz")] if folder else []
     near += [path.name for path in Path().glob("*") if path.suffix in SUFFIXES]
     return (
-        f"No data set `{name}`: {', '.join(BUILTIN_NAMES)} need nothing; looked for "
-        f"`{name}.npz` in {where} and in the cache `{cache_dir()}`, then asked "
-        f"OpenML: {exc} To use a file, give its path."
-        f"{did_you_mean(name, (*KNOWN_NAMES, HOSPITALS, *near))}"
+        f"No data set `{name}` was found."
+        f"{did_you_mean(name, (*KNOWN_NAMES, HOSPITALS, *near))} Built in: "
+        f"{', '.join(BUILTIN_NAMES)}. Looked for `{name}.npz` in {where} and in the "
+        f"cache `{cache_dir()}`, then asked OpenML: {exc} To use a file, give its path."
     )

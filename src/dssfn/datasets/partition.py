@@ -93,7 +93,7 @@ def _check_n_nodes(n_nodes: int, n_samples: int) -> None:
     if n_nodes > n_samples:
         raise DataError(
             "`n_nodes` must not exceed the number of samples: "
-            f"got n_nodes={n_nodes} for n_samples={n_samples}."
+            f"got {n_nodes} nodes for {n_samples} samples."
         )
 
 
@@ -123,7 +123,7 @@ def _dirichlet(
             return _deal(codes, counts, rng)
     raise DataError(
         f"`partition` dirichlet:{concentration:g} left a node without samples in all "
-        f"{_MOST_DRAWS} draws for n_nodes={n_nodes}, n_samples={len(codes)}. "
+        f"{_MOST_DRAWS} draws for {n_nodes} nodes and {len(codes)} samples. "
         "Raise A, or use fewer nodes or `iid`."
     )
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from dssfn._typing import Label
-from dssfn.datasets.column_survey import survey_columns
+from dssfn.datasets.column_survey import check_numbers, survey_columns
 from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.errors import DataError
 from dssfn.hints import listing
@@ -19,6 +19,7 @@ from dssfn.schema.values import is_number as is_number_text
 from dssfn.schema.values import level_order
 
 MOST_CLASSES_PROPOSED = 100
+NUMBERS = {"whole", "number"}  # kinds of values
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,8 @@ def propose_schema(
     remarks = {name: one.remarks for name, one in proposals.items()}
     if target is None:
         return ProposedSchema(Schema(columns=columns), remarks, survey.dialect)
+    if is_number and seen[target].kinds - NUMBERS:
+        check_numbers(path, target, options=options)
     made, said = _target(path, seen[target], groups, is_number=is_number)
     remarks[target] = gaps(seen[target]) + said
     if seen[target].n_missing:

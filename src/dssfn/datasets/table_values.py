@@ -17,6 +17,14 @@ from dssfn.schema import Column, Target
 from dssfn.schema.encoding import GAP, UNKNOWN, Codes, Values
 from dssfn.schema.values import TRUTHS, level_text, says_missing
 
+# Who wants numbers, and what can be done other than to correct a value.
+_BY_SCHEMA = (
+    "the schema wants a number",
+    "change the column's kind to category or ignore",
+)
+
+_BY_OPTION = ("--number wants numbers", "leave out --number if it is a class")
+
 
 def column_values(block: ColumnBlock, column: Column) -> Values:
     """Return the values of a column: numbers, NaN where they are missing, or codes."""
@@ -51,6 +59,11 @@ def target_numbers(block: ColumnBlock, target: Target) -> Array:
     return _numbers(block, _target(block, target))
 
 
+def check_target_numbers(block: ColumnBlock, name: str) -> None:
+    """Refuse what is no number in a column that shall be a target; it may have gaps."""
+    _numbers(block, with_nulls(block.rows[name]), _BY_OPTION)
+
+
 def _target(block: ColumnBlock, target: Target) -> pl.Series:
     series = with_nulls(block.rows[target.column])
     if series.null_count():
@@ -74,24 +87,29 @@ def _first_gap(series: pl.Series) -> int:
     return int(series.is_null().arg_true()[0])
 
 
-def _numbers(block: ColumnBlock, series: pl.Series) -> Array:
+def _numbers(
+    block: ColumnBlock, series: pl.Series, why: tuple[str, str] = _BY_SCHEMA
+) -> Array:
+    """Return numbers, NaN where they are missing."""
     dtype = series.dtype
     if not (dtype.is_numeric() or dtype in (pl.String, pl.Boolean, pl.Null)):
-        raise _no_number(block, series, 0)
+        raise _no_number(block, series, 0, why)
     cast = as_numbers(series, block.decimal)
     numbers: Array = cast.to_numpy().copy()  # NaN where it is null
     if cast.null_count() > series.null_count() or np.isinf(numbers).any():
         is_lost = cast.is_null().to_numpy() & series.is_not_null().to_numpy()
         row = int(np.flatnonzero(is_lost | np.isinf(numbers))[0])
-        raise _no_number(block, series, row)
+        raise _no_number(block, series, row, why)
     return numbers
 
 
-def _no_number(block: ColumnBlock, series: pl.Series, row: int) -> DataError:
+def _no_number(
+    block: ColumnBlock, series: pl.Series, row: int, why: tuple[str, str]
+) -> DataError:
+    wants, way_out = why
     return DataError(
-        f"{_at(block, series, row)}: the schema wants a number, got "
-        f"'{shortened(series[row])}'. Correct the value, or change the column's kind "
-        f"to category or ignore.{_hint(series[row], block.decimal)}"
+        f"{_at(block, series, row)}: {wants}, got '{shortened(series[row])}'. Correct "
+        f"the value, or {way_out}.{_hint(series[row], block.decimal)}"
     )
 
 

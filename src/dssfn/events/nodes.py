@@ -64,9 +64,10 @@ class NodeModel:
         times = [time for interval in self.away for time in interval]
         in_order = all(a < b for a, b in pairwise(times))
         if times and not (in_order and times[0] >= 0 and math.isfinite(times[-1])):
+            came = ", ".join(f"{start:g} s to {end:g} s" for start, end in self.away)
             raise PlanError(
                 "`away` must hold intervals that end after they begin, one after "
-                f"another, got {self.away!r}."
+                f"another, got {came}."
             )
 
     def is_present(self, now: float) -> bool:

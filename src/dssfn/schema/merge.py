@@ -12,7 +12,28 @@ from dssfn._typing import Label
 from dssfn.schema.columns import Column, Schema, Target
 from dssfn.schema.values import is_number, level_order, level_text
 
+_WRITE_THE_SAME = "Write the same in both."
+
 FEW_LEVELS = 2  # of numbers: too few to tell a category from a number
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A contradiction between schemas.
+
+    Parameters
+    ----------
+    what : str
+        What contradicts, as a sentence.
+    way_out : str
+        What people can do, as a sentence, which several contradictions may share.
+    """
+
+    what: str
+    way_out: str
+
+    def __str__(self) -> str:
+        return f"{self.what} {self.way_out}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +44,12 @@ class Merged:
     ----------
     schema : Schema
         The union; where there are conflicts, it has the first one's word.
-    conflicts : tuple of str
-        A sentence for each.
+    conflicts : tuple of Conflict
+        Where the schemas contradict each other.
     """
 
     schema: Schema
-    conflicts: tuple[str, ...]
+    conflicts: tuple[Conflict, ...]
 
 
 def merge(schemas: Mapping[str, Schema]) -> Merged:
@@ -41,18 +62,20 @@ def merge(schemas: Mapping[str, Schema]) -> Merged:
     --------
     >>> sex = [Column(name="sex", kind="category", levels=(s,)) for s in ("male", "M")]
     >>> made = {"a": Schema(columns=(sex[0],)), "b": Schema(columns=(sex[1],))}
-    >>> merge(made).conflicts[0].partition("?")[0]
-    'Column `sex`: are `male` (a) and `M` (b) the same'
+    >>> merge(made).conflicts[0].what
+    'Column `sex`: are `male` (a) and `M` (b) the same?'
     """
-    conflicts: list[str] = []
+    conflicts: list[Conflict] = []
     target = _target(schemas, conflicts)
     columns = []
     for name, there in _by_name(schemas).items():
         if target is not None and name == target.column:
+            what = f"but a feature in {', '.join(there)}."
             conflicts.append(
-                f"Column `{name}` is the target elsewhere, but a feature in "
-                f"{', '.join(there)}. Make it the target in all of them, or remove it "
-                "there."
+                Conflict(
+                    f"Column `{name}` is the target elsewhere, {what}",
+                    "Make it the target in all of them, or remove it there.",
+                )
             )
             continue
         lacking = [who for who in schemas if who not in there]
@@ -73,14 +96,16 @@ def _column(
     name: str,
     there: Mapping[str, Column],
     lacking: Sequence[str],
-    conflicts: list[str],
+    conflicts: list[Conflict],
 ) -> Column:
     used = {who: one for who, one in there.items() if one.is_feature}
     if lacking and used:
         conflicts.append(
-            f"Column `{name}` is missing in {', '.join(lacking)}. Ignore it in the "
-            "others; or add it there with its kind and `missing = true`, and add it "
-            "to the table with empty fields."
+            Conflict(
+                f"Column `{name}` is missing in {', '.join(lacking)}.",
+                "Ignore it in the others; or add it there with its kind and `missing = "
+                "true`, and add it to the table with empty fields.",
+            )
         )
     if not used:
         return next(iter(there.values()))
@@ -111,7 +136,9 @@ def _range(columns: Iterable[Column]) -> tuple[float | None, float | None]:
     )
 
 
-def _common_kind(name: str, used: Mapping[str, Column], conflicts: list[str]) -> str:
+def _common_kind(
+    name: str, used: Mapping[str, Column], conflicts: list[Conflict]
+) -> str:
     """Return the kind that all columns can have."""
     kinds = {who: one.kind for who, one in used.items()}
     if len(set(kinds.values())) == 1:
@@ -131,8 +158,10 @@ def _common_kind(name: str, used: Mapping[str, Column], conflicts: list[str]) ->
         if one.kind == "category" and not _are_few_numbers(one)
     )
     conflicts.append(
-        f"Column `{name}` is a number in {number}, but a category in {category}. Use "
-        "the same kind in both."
+        Conflict(
+            f"Column `{name}` is a number in {number}, but a category in {category}.",
+            "Use the same kind in both.",
+        )
     )
     return kinds[number]
 
@@ -144,7 +173,7 @@ def _are_few_numbers(column: Column) -> bool:
 
 
 def _category(
-    name: str, used: Mapping[str, Column], missing: bool, conflicts: list[str]
+    name: str, used: Mapping[str, Column], missing: bool, conflicts: list[Conflict]
 ) -> Column:
     levels: dict[str, str] = {}  # and who has it
     same: dict[str, Label] = {}
@@ -156,8 +185,11 @@ def _category(
             first = same.setdefault(written, level)
             if level_text(first) != level_text(level):
                 conflicts.append(
-                    f"Column `{name}`: `{written}` is the same as `{first}`, but the "
-                    f"same as `{level}` in {who}. Write the same in both."
+                    Conflict(
+                        f"Column `{name}`: `{written}` is the same as `{first}`, but "
+                        f"the same as `{level}` in {who}.",
+                        _WRITE_THE_SAME,
+                    )
                 )
     for text in map(level_text, same):
         levels.pop(text, None)  # a level here that is written in another way there
@@ -172,7 +204,9 @@ def _category(
     )
 
 
-def _find_alike(name: str, levels: Mapping[str, str], conflicts: list[str]) -> None:
+def _find_alike(
+    name: str, levels: Mapping[str, str], conflicts: list[Conflict]
+) -> None:
     """Name levels of different schemas that may be two ways to write one."""
     texts = list(levels)
     for k, one in enumerate(texts):
@@ -180,9 +214,12 @@ def _find_alike(name: str, levels: Mapping[str, str], conflicts: list[str]) -> N
             if levels[one] != levels[other] and _may_be_same(one, other):
                 long, short = sorted((one, other), key=len, reverse=True)
                 conflicts.append(
-                    f"Column `{name}`: are `{one}` ({levels[one]}) and `{other}` "
-                    f'({levels[other]}) the same? Write `same = {{ "{short}" = '
-                    f'"{long}" }}` in one of them, or rename the level.'
+                    Conflict(
+                        f"Column `{name}`: are `{one}` ({levels[one]}) and `{other}` "
+                        f"({levels[other]}) the same?",
+                        f'Write `same = {{ "{short}" = "{long}" }}` in one of them, or '
+                        "rename the level.",
+                    )
                 )
 
 
@@ -194,7 +231,7 @@ def _may_be_same(one: str, other: str) -> bool:
     return a == b or (len(a) <= 2 and b.startswith(a) and b.isalpha())
 
 
-def _target(schemas: Mapping[str, Schema], conflicts: list[str]) -> Target | None:
+def _target(schemas: Mapping[str, Schema], conflicts: list[Conflict]) -> Target | None:
     found = {who: one.target for who, one in schemas.items() if one.target is not None}
     if not found:
         return None
@@ -204,8 +241,11 @@ def _target(schemas: Mapping[str, Schema], conflicts: list[str]) -> Target | Non
             mine, theirs = getattr(target, field), getattr(other, field)
             if mine != theirs:
                 conflicts.append(
-                    f"The target's `{field}` is {_shown(mine)} in {first}, but "
-                    f"{_shown(theirs)} in {who}. Write the same in both."
+                    Conflict(
+                        f"The target's `{field}` is {_shown(mine)} in {first}, but "
+                        f"{_shown(theirs)} in {who}.",
+                        _WRITE_THE_SAME,
+                    )
                 )
     # By their kinds, too: to Python, true is 1.
     classes = {
@@ -215,9 +255,13 @@ def _target(schemas: Mapping[str, Schema], conflicts: list[str]) -> Target | Non
         return target
     kinds = {kind for kind, _ in classes}
     if len(kinds) > 1:
+        types = ", ".join(sorted(kind.__name__ for kind in kinds))
         conflicts.append(
-            f"The classes of the target `{target.column}` have several types: "
-            f"{', '.join(sorted(kind.__name__ for kind in kinds))}. Use one type."
+            Conflict(
+                f"The classes of the target `{target.column}` have several types: "
+                f"{types}.",
+                "Use one type.",
+            )
         )
         return target
     ordered: Sequence[Any] = sorted(classes.values())
