@@ -85,11 +85,14 @@ def federations(draw):
     elif kind == "circular" and draw(st.booleans()):
         graph = Graph(kind=kind, degree=draw(st.integers(1, len(chosen) // 2)))
     training = draw(plans())
+    secure = training.is_exact and draw(st.booleans())
+    others = len(chosen) - 1
     return Federation(
         nodes=tuple(Member(name, draw(addresses)) for name in chosen),
         graph=graph,
         training=training,
-        secure=training.is_exact and draw(st.booleans()),
+        secure=secure,
+        mask_degree=draw(st.sampled_from([None, others])) if secure else None,
         round_deadline=draw(st.floats(1e-3, 1e5)),
         min_rows=draw(st.integers(10, 10**6)),
         min_cell=draw(st.integers(1, 10)),
@@ -129,7 +132,8 @@ def test_addresses_do_not_matter(federation, data):
 def test_any_other_setting_matters_and_is_named(federation, field, data):
     mine, theirs = getattr(federation.training, field), data.draw(SETTINGS[field])
     assume(mine != theirs)
-    federation = replace(federation, secure=False)  # which any setting goes with
+    # Without masks, any setting goes.
+    federation = replace(federation, secure=False, mask_degree=None)
     other = replace(federation, training=federation.training.replace(**{field: theirs}))
     assert other.fingerprint() != federation.fingerprint()
     found = list(federation.differences(other.agreed()))

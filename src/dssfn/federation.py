@@ -16,6 +16,7 @@ from dssfn._typing import NodeId
 from dssfn.config import AUTO, Plan
 from dssfn.errors import PlanError
 from dssfn.hints import did_you_mean
+from dssfn.masking import check_mask_degree
 from dssfn.node_names import check_node_name
 from dssfn.schema import Column, Schema, Target
 from dssfn.toml_text import convert_toml, read_toml
@@ -134,6 +135,8 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         _check_by_averages(self.training)
         if self.secure:
             check_secure(self.training)
+        if self.mask_degree is not None:
+            self._check_masks(self.mask_degree)
         if self.training.is_private:
             self._check_private()
         if self.quorum is not None:
@@ -149,6 +152,15 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 f"got {self.leave_after!r}."
             )
         self.topology()  # a graph that cannot be is refused here
+
+    def _check_masks(self, degree: int) -> None:
+        """Refuse a number of mask partners that these nodes cannot have."""
+        if not self.secure:
+            raise PlanError(
+                "`mask_degree` must come with `secure` = true: without masks there "
+                f"are no partners to share them with; got {degree}. Leave it out."
+            )
+        check_mask_degree(len(self.nodes), degree)
 
     def _check_private(self) -> None:
         """Refuse a budget of privacy that this federation cannot keep."""

@@ -23,6 +23,7 @@ _PLAN_HEAD = """\
 _RULES = {
     "round_deadline": "seconds within which a lost neighbour is noticed",
     "secure": "whether messages are masked, so that nodes see only totals",
+    "mask_degree": "with how many other nodes each node shares masks",
     "min_nodes": "with fewer nodes, none takes part: two nodes learn each other's sums",
     "quorum": "this many nodes continue if others are gone; else all must be there",
     "leave_after": "seconds after which a missing node is left out",
