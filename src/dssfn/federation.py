@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from functools import lru_cache
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -349,6 +350,24 @@ def split_address(address: str) -> tuple[str, int]:
             f"{address!r}."
         )
     return host.strip("[]"), int(port)
+
+
+def where_to_listen(address: str) -> str:
+    """Return where a node listens if others call it at this address.
+
+    That is on all interfaces, or on the loopback if that is its address.
+
+    >>> where_to_listen("a.example.org:7400"), where_to_listen("127.0.0.1:7400")
+    ('0.0.0.0:7400', '127.0.0.1:7400')
+    """
+    host, port = split_address(address)
+    try:
+        number = ip_address(host)
+    except ValueError:
+        return f"127.0.0.1:{port}" if host == "localhost" else f"0.0.0.0:{port}"
+    if number.is_loopback:
+        return address
+    return f"[::]:{port}" if number.version == 6 else f"0.0.0.0:{port}"
 
 
 STRUCTS = (Federation, Plan, Graph, Member, Schema, Column, Target)

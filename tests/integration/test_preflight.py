@@ -47,6 +47,35 @@ def test_check_takes_the_folder_for_its_file(fed):
     assert "node.toml" in wrong("node", "check", fed)
 
 
+def change_node(folder, old, new):
+    """Change a line of a node's file."""
+    path = folder / "node.toml"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def test_a_node_that_others_call_must_listen(tmp_path):
+    fed = tmp_path / "fed"
+    init(fed, *DATA, nodes="a,b,c")
+    for name in "abc":
+        change_node(fed / name, "listen =", "# listen =")
+    code, found = check(fed / "a", GOOD)
+    assert code == 2
+    assert found["port"] == (
+        False,
+        "`listen` is missing, but the plan gives this node the address "
+        "127.0.0.1:7400, and b, c connect to it. Write `listen = "
+        '"127.0.0.1:7400"` into node.toml.',
+    )
+    assert "`listen` is missing" in wrong("node", "run", fed / "a")
+    _, found = check(fed / "b", GOOD)
+    assert "and c connects to it" in found["port"][1]
+    code, found = check(fed / "c", GOOD)  # which calls both
+    assert code == 0
+    assert "port" not in found
+
+
 def test_check_counts_the_samples_of_every_class_of_the_plan(fed):
     _, found = check(fed / "a", GOOD + "1,2,yes\n")
     assert found["classes"] == (True, "'no' 10, 'yes' 11")

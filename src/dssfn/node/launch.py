@@ -113,7 +113,7 @@ def launch(
         check_numbers(spec, federation, numbers_held(plan, held.values.tolist()))
         if test is not None:
             look_at(test, plan)
-    out = prepare_place(spec, plan)
+    out = prepare_place(spec, federation, plan)
     if record is not None:
         make_writable(record, "--record", private=True)
     metrics = _metrics_of(spec.metrics)

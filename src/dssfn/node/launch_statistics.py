@@ -70,7 +70,7 @@ def launch_statistics(
             own = own_totals(samples, questions)
     here = figures(shown(own, questions, ALL_SHOWN), questions, ALL_SHOWN)
     check_numbers(spec, federation, _numbers_held(here))
-    folder = prepare_place(spec, plan)
+    folder = prepare_place(spec, federation, plan)
     with session(spec, federation, folder, few_samples(samples.n_samples)):
         terms = statistics_terms(federation, questions)
         transport = connect(spec, federation, terms, keyring)

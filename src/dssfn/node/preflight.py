@@ -21,9 +21,15 @@ from dssfn.datasets.dialect import USUAL
 from dssfn.datasets.files import check_formats
 from dssfn.errors import DataError, InputError, ProtocolError, TransportError
 from dssfn.federation import Federation, split_address
+from dssfn.hints import few
 from dssfn.masking import mask_partners
 from dssfn.node.checkpoint import CHECKPOINT_FILE, Checkpoints
-from dssfn.node.connect import largest_letter, leave_after_of, neighbours_of
+from dssfn.node.connect import (
+    check_listens,
+    largest_letter,
+    leave_after_of,
+    neighbours_of,
+)
 from dssfn.node.few_rows import (
     check_nodes,
     check_numbers,
@@ -51,7 +57,6 @@ from cryptography.hazmat.primitives.serialization import Encoding
 REACH = 3.0  # seconds for a neighbour to answer
 CHUNK = 1000  # samples read at a time
 MOST_CLASSES_SHOWN = 12
-MOST_NAMES_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,8 +201,9 @@ def _examine_test(spec: NodeSpec, plan: Plan) -> Iterator[Finding]:
         yield _finding("test", test)
 
 
-def prepare_place(spec: NodeSpec, plan: Plan) -> Path:
+def prepare_place(spec: NodeSpec, federation: Federation, plan: Plan) -> Path:
     """Return the folder `out`; the port that is to be opened is free as well."""
+    check_listens(spec, federation)
     out = prepare_out(spec, plan)
     if spec.listen is not None:
         check_port(spec.listen)
@@ -255,10 +261,6 @@ def examine(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
     def out() -> str:
         return str(prepare_out(spec, plan))
 
-    def port(listen: str) -> str:
-        check_port(listen)
-        return f"{listen} is free"
-
     yield _finding("plan", plan_of)
     yield _finding("certificate", certificate)
     if spec.revoked is not None and identity is not None:
@@ -273,11 +275,21 @@ def examine(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
     yield _finding("out", out)
     if samples is not None:
         yield from _examine_checkpoint(checkpoints_of(spec, federation, samples), plan)
-    if spec.listen is not None:
-        yield _finding("port", partial(port, spec.listen))
+    yield from _examine_port(spec, federation)
     if spec.page is not None:
         yield _page_of(spec.page)
     yield from _reach_all(spec, federation, identity)
+
+
+def _examine_port(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
+    """Say whether the port can be opened; a node that only dials has none."""
+    try:
+        check_listens(spec, federation)
+        if spec.listen is not None:
+            check_port(spec.listen)
+            yield Finding("port", True, f"{spec.listen} is free")
+    except (InputError, TransportError) as exc:
+        yield Finding("port", False, str(exc))
 
 
 def _budget_of(spec: NodeSpec, federation: Federation) -> str:
@@ -326,11 +338,8 @@ def _masks_of(spec: NodeSpec, federation: Federation) -> Finding:
         return Finding("masks", None, text)
     partners = mask_partners(len(federation.nodes), federation.n_partners)
     names = [federation.names[j] for j in partners[federation.index(spec.name)]]
-    shown = ", ".join(names[:MOST_NAMES_SHOWN])
-    if len(names) > MOST_NAMES_SHOWN:
-        shown += f" and {len(names) - MOST_NAMES_SHOWN} more"
     text = (
-        f"shared with {shown}: only if all of them colluded could they see this "
+        f"shared with {few(names)}: only if all of them colluded could they see this "
         "node's sums"
     )
     return Finding("masks", True, text)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from ipaddress import ip_address
 from typing import Any
 
 import msgspec
 
 from dssfn.config import Plan
-from dssfn.federation import Federation, Member, split_address
+from dssfn.federation import Federation, Member, where_to_listen
 from dssfn.schema.text import schema_blocks
 from dssfn.toml_text import setting, toml_value
 
@@ -272,7 +271,7 @@ def node_text(
     if member.address is None:
         listen = '# listen = "0.0.0.0:7400"  # no address: this node only calls others'
     else:
-        listen = f"{setting('listen', _listen(member.address))}  # the port to open"
+        listen = f"{setting('listen', where_to_listen(member.address))}  # the port to open"
     return _NODE.format(
         name=member.name,
         name_value=toml_value(member.name),
@@ -281,15 +280,3 @@ def node_text(
         listen=listen,
         peer=toml_value(peer),
     )
-
-
-def _listen(address: str) -> str:
-    """Return where to listen if others call this address."""
-    host, port = split_address(address)
-    try:
-        number = ip_address(host)
-    except ValueError:
-        return f"127.0.0.1:{port}" if host == "localhost" else f"0.0.0.0:{port}"
-    if number.is_loopback:
-        return address
-    return f"[::]:{port}" if number.version == 6 else f"0.0.0.0:{port}"
