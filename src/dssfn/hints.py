@@ -21,6 +21,17 @@ def few(names: Sequence[str]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
+def joined(names: Sequence[str]) -> str:
+    """Return names as a sentence lists them.
+
+    >>> joined(["a"]), joined(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    if not 1 < len(names) <= _MOST_LISTED:
+        return few(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
 def listing(names: Sequence[str]) -> str:
     """Return the first names in backticks and how many more there are.
 

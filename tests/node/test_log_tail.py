@@ -60,7 +60,7 @@ PARTS = {
 }
 HIDDEN = [
     f"/home/{MARKER}/checkpoint cannot be used (damaged): starting from scratch",
-    f"`age` must be a number, got '{MARKER}'. (the others are told: its data)",
+    f"`age` must be a number, got '{MARKER}'. (told the other nodes: its data)",
     f"the model cannot be scored: {MARKER}",
     (
         f"The private key `/home/{MARKER}/node.key` can be read by other users of this "

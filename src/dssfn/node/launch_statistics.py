@@ -74,7 +74,7 @@ def launch_statistics(
     with session(spec, federation, folder, few_samples(samples.n_samples)):
         terms = statistics_terms(federation, questions)
         transport = connect(spec, federation, terms, keyring)
-        with farewell(transport, lambda: f"to start again: {STATISTICS} {node}"):
+        with farewell(transport, lambda: f"Start again with: {STATISTICS} {node}"):
             agreed = NodeStatistics(
                 node=federation.index(spec.name),
                 federation=federation,

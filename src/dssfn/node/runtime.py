@@ -218,10 +218,11 @@ class NodeTraining:
     def how_to_go_on(self, node: Path) -> str:
         """Return what is saved, and the command that goes on from there."""
         solved = self.furthest.n_layers if self.furthest else 0
+        if not solved:
+            return f"No layer is finished yet. Start again with: {TRAINING} {node}"
         most = "" if self.plan.finds_size else f" of {self.plan.depth + 1}"
-        return (
-            f"{solved}{most} layers are saved; to resume from there: {TRAINING} {node}"
-        )
+        are = "layer is" if solved == 1 and not most else "layers are"
+        return f"{solved}{most} {are} saved; to resume from there: {TRAINING} {node}"
 
     def _load(self) -> None:
         saved = self.checkpoints.load(self.plan)

@@ -271,7 +271,9 @@ def node_text(
     if member.address is None:
         listen = '# listen = "0.0.0.0:7400"  # no address: this node only calls others'
     else:
-        listen = f"{setting('listen', where_to_listen(member.address))}  # the port to open"
+        listen = (
+            f"{setting('listen', where_to_listen(member.address))}  # the port to open"
+        )
     return _NODE.format(
         name=member.name,
         name_value=toml_value(member.name),
