@@ -454,6 +454,22 @@ def test_paths_are_relative_to_the_node_s_file(write, tmp_path, monkeypatch):
         ('name = "a"', 'name = "a"\npage = "here"', "host:port"),
         ('name = "a"', 'name = "a"\npage = "127.0.0.1:0"', "port of its own"),
         ('name = "a"', 'name = "a"\npage = "h:1"\nmetrics = "h:1"', "port of its own"),
+        (
+            'name = "a"',
+            'name = "a"\nlisten = "127.0.0.1:7400"\npage = "0.0.0.0:7400"',
+            "`page` must have a port of its own, got '0.0.0.0:7400', the port of "
+            "`listen` = '127.0.0.1:7400'",
+        ),
+        (
+            'name = "a"',
+            'name = "a"\nlisten = "[::]:7400"\nmetrics = "127.0.0.1:7400"',
+            "`metrics` must have a port of its own",
+        ),
+        (
+            'name = "a"',
+            'name = "a"\nlisten = "localhost:7400"\nmetrics = "127.0.0.1:7400"',
+            "`metrics` must have a port of its own",
+        ),
         ('name = "a"', 'name = "a"\nlissen = "h:1"', "lissen"),
         ('name = "a"', 'name = "a"\nthreads = 0', "threads"),
         ('name = "a"', 'name = "a"\nthreads = "4"', "threads"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import socket
 from dataclasses import replace
 
 import numpy as np
@@ -74,6 +75,19 @@ def test_a_node_that_others_call_must_listen(tmp_path):
     code, found = check(fed / "c", GOOD)  # which calls both
     assert code == 0
     assert "port" not in found
+
+
+def test_the_port_of_the_metrics_must_be_free(fed):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        change_node(fed / "a", "# metrics =", f'metrics = "{address}"  #')
+        code, found = check(fed / "a", GOOD)
+        assert code == 2
+        assert not found["metrics"][0]
+        assert f"`metrics`: {address} cannot be opened" in found["metrics"][1]
+    code, found = check(fed / "a", GOOD)
+    assert code == 0
+    assert found["metrics"] == (True, f"{address} is free")
 
 
 def test_check_counts_the_samples_of_every_class_of_the_plan(fed):

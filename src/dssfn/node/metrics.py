@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from dssfn._version import __version__
-from dssfn.errors import PlanError, TransportError
+from dssfn.errors import TransportError
 from dssfn.federation import split_address
 from dssfn.node.status import StatusSource
 
@@ -97,7 +97,7 @@ def serve_metrics(source: StatusSource, address: str) -> Iterator[None]:
     try:
         server, thread = start_http_server(port, addr=host, registry=registry)
     except OSError as exc:
-        raise PlanError(
+        raise TransportError(  # not the file's fault: it may pass by itself
             f"`metrics`: {address} cannot be opened ({exc.strerror}). Choose another "
             "address."
         ) from exc

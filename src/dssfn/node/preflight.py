@@ -206,7 +206,7 @@ def prepare_place(spec: NodeSpec, federation: Federation, plan: Plan) -> Path:
     check_listens(spec, federation)
     out = prepare_out(spec, plan)
     if spec.listen is not None:
-        check_port(spec.listen)
+        check_port("listen", spec.listen)
     return out
 
 
@@ -276,6 +276,8 @@ def examine(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
     if samples is not None:
         yield from _examine_checkpoint(checkpoints_of(spec, federation, samples), plan)
     yield from _examine_port(spec, federation)
+    if spec.metrics is not None:
+        yield _finding("metrics", partial(_free, "metrics", spec.metrics))
     if spec.page is not None:
         yield _page_of(spec.page)
     yield from _reach_all(spec, federation, identity)
@@ -286,10 +288,14 @@ def _examine_port(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
     try:
         check_listens(spec, federation)
         if spec.listen is not None:
-            check_port(spec.listen)
-            yield Finding("port", True, f"{spec.listen} is free")
+            yield Finding("port", True, _free("listen", spec.listen))
     except (InputError, TransportError) as exc:
         yield Finding("port", False, str(exc))
+
+
+def _free(field: str, address: str) -> str:
+    check_port(field, address)
+    return f"{address} is free"
 
 
 def _budget_of(spec: NodeSpec, federation: Federation) -> str:
@@ -367,9 +373,17 @@ def _finding(what: str, check: Callable[[], str]) -> Finding:
         return Finding(what, False, str(exc))
 
 
-def check_port(listen: str) -> None:
-    """Check that a node can listen there: nobody else does, and the address is here."""
-    host, port = split_address(listen)
+def check_port(field: str, address: str) -> None:
+    """Check that a port can be opened: nobody else has, and the address is here.
+
+    Parameters
+    ----------
+    field : str
+        The setting of the node's file that asks for it.
+    address : str
+        Its value.
+    """
+    host, port = split_address(address)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as trial:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -377,7 +391,7 @@ def check_port(listen: str) -> None:
             trial.bind((host, port))
         except OSError as exc:
             raise TransportError(  # not the file's fault: it may pass by itself
-                f"`listen`: {listen} cannot be opened ({exc.strerror}). Either "
+                f"`{field}`: {address} cannot be opened ({exc.strerror}). Either "
                 "another program uses the port, or this machine has no such address. "
                 "Stop that program, or choose another address."
             ) from exc

@@ -6,6 +6,7 @@ Paths are relative to the folder of the file.
 from __future__ import annotations
 
 import os
+from itertools import combinations
 from pathlib import Path
 
 import msgspec
@@ -19,6 +20,8 @@ from dssfn.node.log_format import FORMATS, TEXT
 from dssfn.toml_text import convert_toml, read_toml
 
 NODE_FILE = "node.toml"
+ANYWHERE = ("0.0.0.0", "::")  # all addresses of a machine
+LOOPBACK = {"localhost": "127.0.0.1"}  # another name of the same address
 LEAST_LOG = 4096  # bytes
 MOST_BACKUPS = 1000
 PATHS = ("plan", "data", "test", "out", "certificate", "key", "authorities", "revoked")
@@ -104,8 +107,7 @@ class NodeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         for address in (self.listen, self.metrics, self.page, *self.peers.values()):
             if address is not None:
                 split_address(address)
-        if self.page is not None:
-            self._check_page(self.page)
+        self._check_ports()
         if self.threads is not None and self.threads < 1:
             raise PlanError(f"`threads` must be at least 1, got {self.threads}.")
         if self.start_deadline is not None and not self.start_deadline > 0:
@@ -129,12 +131,32 @@ class NodeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
                 f"{self.log_backups}. Leave it out for {BACKUPS}."
             )
 
-    def _check_page(self, page: str) -> None:
-        if split_address(page)[1] == 0 or page in (self.listen, self.metrics):
+    def _check_ports(self) -> None:
+        if self.page is not None and split_address(self.page)[1] == 0:
             raise PlanError(
-                "`page` must have a port of its own, not 0 nor that of `listen` or "
-                f"`metrics`; got {page!r}. For example: 127.0.0.1:9401."
+                f"`page` must have a port of its own, not 0, got {self.page!r}. For "
+                "example: 127.0.0.1:9401."
             )
+        opened = {
+            field: address
+            for field in ("listen", "metrics", "page")
+            if (address := getattr(self, field)) is not None
+        }
+        for (first, one), (second, other) in combinations(opened.items(), 2):
+            if _is_same_port(one, other):
+                raise PlanError(
+                    f"`{second}` must have a port of its own, got {other!r}, the port "
+                    f"of `{first}` = {one!r}. Choose another port."
+                )
+
+
+def _is_same_port(one: str, other: str) -> bool:
+    """Return whether only one of two addresses can be opened; port 0 is a free one."""
+    (one_host, one_port), (other_host, other_port) = map(split_address, (one, other))
+    if one_port != other_port or one_port == 0:
+        return False
+    hosts = {LOOPBACK.get(host, host) for host in (one_host, other_host)}
+    return len(hosts) == 1 or not hosts.isdisjoint(ANYWHERE)
 
 
 def load_node(path: str | Path) -> tuple[NodeSpec, Federation]:
