@@ -473,7 +473,11 @@ def test_paths_are_relative_to_the_node_s_file(write, tmp_path, monkeypatch):
         ('name = "a"', 'name = "a"\nlissen = "h:1"', "lissen"),
         ('name = "a"', 'name = "a"\nthreads = 0', "threads"),
         ('name = "a"', 'name = "a"\nthreads = "4"', "threads"),
-        ('name = "a"', 'name = "a"\npeers = {x = "h:1"}', "'x'"),
+        (
+            'name = "a"',
+            'name = "a"\npeers = {x = "h:1"}',
+            "node.toml`: `peers` must name nodes of the plan, a, b; got 'x'.",
+        ),
         ('name = "a"', 'name = "a"\npeers = {b = "h"}', "host:port"),
         ('"plan.toml"', '"pan.toml"', "pan.toml"),
         ('key = "node.key"', "", "key"),

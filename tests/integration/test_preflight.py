@@ -19,7 +19,7 @@ from dssfn.node.spec import load_node
 from dssfn.planning import settle_federation
 from dssfn.progress import Progress
 from tests.support.commands import dssfn, wrong
-from tests.support.federations import change_plan, init, refused
+from tests.support.federations import change_node, change_plan, init, refused
 
 DATA = ("--classes", "yes,no", "--features", "age,bmi", "--target", "outcome")
 GOOD = "age,bmi,outcome\n" + "61,22.5,yes\n40,31,no\n" * 10
@@ -45,15 +45,11 @@ def test_check_takes_the_folder_for_its_file(fed):
     code, found = check(fed / "a", GOOD)
     assert code == 0, found
     assert found["data"] == (True, "20 samples, 2 features")
-    assert "node.toml" in wrong("node", "check", fed)
-
-
-def change_node(folder, old, new):
-    """Change a line of a node's file."""
-    path = folder / "node.toml"
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
+    assert (
+        f"`{fed}` is the federation's folder. Give a node's folder: `{fed / 'a'}`, "
+        f"`{fed / 'b'}`."
+    ) in wrong("node", "check", fed)
+    assert "node.toml" in wrong("node", "check", fed / "ca")
 
 
 def test_a_node_that_others_call_must_listen(tmp_path):

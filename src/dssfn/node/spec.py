@@ -6,6 +6,7 @@ Paths are relative to the folder of the file.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -14,9 +15,10 @@ import msgspec
 from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.errors import PlanError
 from dssfn.federation import Federation, load_federation, split_address
-from dssfn.hints import unknown
+from dssfn.hints import did_you_mean, few, listing, unknown
 from dssfn.node.log_file import BACKUPS, MAX_BYTES
 from dssfn.node.log_format import FORMATS, TEXT
+from dssfn.schema import Schema
 from dssfn.toml_text import convert_toml, read_toml
 
 NODE_FILE = "node.toml"
@@ -166,6 +168,7 @@ def load_node(path: str | Path) -> tuple[NodeSpec, Federation]:
     """
     path = Path(path)
     if path.is_dir():
+        _check_folder(path)
         path /= NODE_FILE
     content = read_toml(path, "node")
     if "nodes" in content and "training" in content:
@@ -183,6 +186,37 @@ def load_node(path: str | Path) -> tuple[NodeSpec, Federation]:
     spec = msgspec.structs.replace(spec, **paths)
     federation = load_federation(spec.plan)
     federation.index(spec.name)
-    for name in spec.peers:
-        federation.index(name)
+    _check_peers(spec, federation.names, path)
+    _check_target(spec, federation.training.schema, path)
     return spec, federation
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuse the folder of a whole federation."""
+    if (folder / NODE_FILE).exists():
+        return
+    if nodes := [str(one.parent) for one in sorted(folder.glob(f"*/{NODE_FILE}"))]:
+        raise PlanError(
+            f"`{folder}` is the federation's folder. Give a node's folder: "
+            f"{listing(nodes)}."
+        )
+
+
+def _check_peers(spec: NodeSpec, names: Sequence[str], path: Path) -> None:
+    for name in spec.peers:
+        if name not in names:
+            raise PlanError(
+                f"`{path}`: `peers` must name nodes of the plan, {few(names)}; got "
+                f"{name!r}.{did_you_mean(name, names)}"
+            )
+
+
+def _check_target(spec: NodeSpec, schema: Schema | None, path: Path) -> None:
+    """Refuse a target beside another one in the schema, which is what counts."""
+    if schema is None or schema.target is None or spec.target is None:
+        return
+    if spec.target != schema.target.column:
+        raise PlanError(
+            f"`{path}`: `target` must be the schema's target, "
+            f"`{schema.target.column}`, or left out; got `{spec.target}`."
+        )
