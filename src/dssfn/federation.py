@@ -5,18 +5,20 @@ the settings of the training. Every node holds the same file.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from dssfn._typing import NodeId
 from dssfn.config import AUTO, Plan
-from dssfn.errors import PlanError
-from dssfn.hints import did_you_mean
+from dssfn.errors import PlanError, TopologyError
+from dssfn.graph_links import Links
+from dssfn.hints import did_you_mean, joined
 from dssfn.masking import check_mask_degree
 from dssfn.node_names import check_node_name
 from dssfn.schema import Column, Schema, Target
@@ -316,8 +318,26 @@ def _topology(graph: Graph, names: tuple[str, ...]) -> Topology:
     if graph.edges is None:
         assert graph.kind is not None
         return build_topology(graph.kind, len(names), degree=graph.degree)
-    edges = ((names.index(a), names.index(b)) for a, b in graph.edges)
+    edges = [(names.index(a), names.index(b)) for a, b in graph.edges]
+    _check_connected(names, edges)
     return from_edges(len(names), edges)
+
+
+def _check_connected(
+    names: Sequence[str], edges: Sequence[tuple[NodeId, NodeId]]
+) -> None:
+    """Refuse a list of edges that leaves some nodes apart, and name those."""
+    ends = np.array(edges, dtype=np.intp).reshape(-1, 2)
+    links = Links.of_pairs(len(names), ends[:, 0], ends[:, 1])
+    parts = links.components()
+    if len(parts) > 1:
+        _, node = min(parts)
+        apart = [names[k] for k in np.flatnonzero(links.hops(node) >= 0)]
+        are = "is" if len(apart) == 1 else "are"
+        raise TopologyError(
+            f"`edges` must connect all nodes, but {joined(apart)} {are} not connected "
+            "to the others. Add an edge between them."
+        )
 
 
 def _differences(field: str, mine: Any, theirs: Any) -> Iterator[tuple[str, Any, Any]]:
