@@ -260,7 +260,7 @@ def test_after_ctrl_c_the_others_wait_then_stop_and_all_can_go_on(make_lab):
         assert not lab.model(name).exists()
     lab.start()
     assert set(lab.wait().values()) == {0}
-    assert "found layers 0 to" in lab.printed("n1")
+    assert "resuming after layer" in lab.printed("n1")
     assert _same_bits(load_network(lab.model("n1")), _simulated(lab))
 
 
@@ -481,6 +481,7 @@ def test_metrics_are_served_when_asked_for(make_lab):
     assert 'dssfn_peer_up{peer="n1"} 1.0' in text
     assert 'dssfn_peer_up{peer="n2"} 0.0' in text
     assert "dssfn_layer " in text
+    assert "dssfn_epoch How often all nodes went back to a common checkpoint." in text
     lab.start("n2")
     assert set(lab.wait().values()) == {0}
 

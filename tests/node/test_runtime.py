@@ -81,7 +81,7 @@ def test_a_node_that_has_all_layers_counts_no_scores_among_them(tmp_path, caplog
     said = [record.getMessage() for record in caplog.records]
     assert said == [
         "layer 0 begins",
-        f"found layers 0 to {max(training.records)}",
+        f"resuming after layer {max(training.records)}, from the checkpoint",
         "all nodes have all layers",
     ]
     go_on = training.how_to_go_on(tmp_path)

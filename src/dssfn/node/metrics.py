@@ -51,7 +51,11 @@ class _Collector:
             ),
             ("step", "Averagings since the start.", at.step),
             ("round", "Exchanges with neighbours in this averaging.", at.round),
-            ("epoch", "How often all nodes had to go back.", transport.epoch),
+            (
+                "epoch",
+                "How often all nodes went back to a common checkpoint.",
+                transport.epoch,
+            ),
             ("layers_solved", "Finished layers.", solved.n_layers if solved else 0),
             (
                 "certificate_expiry_timestamp_seconds",

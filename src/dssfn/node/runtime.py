@@ -235,7 +235,8 @@ class NodeTraining:
                 self.transport.finish()
         if self.furthest:
             last = self.furthest.n_layers - 1
-            log.info("found layers 0 to %d", last, extra={"layer": last})
+            text = "resuming after layer %d, from the checkpoint"
+            log.info(text, last, extra={"layer": last})
 
     @property
     def _may_end_alone(self) -> bool:
@@ -282,7 +283,7 @@ class NodeTraining:
         topology = from_edges(len(here), [(here[i], here[j]) for i, j in group.edges])
         absent = [k for k in range(self.topology.n_nodes) if k not in here]
         log.info(
-            "epoch %d: taking part are %s%s",
+            "attempt %d: taking part are %s%s",
             group.epoch,
             ", ".join(self._named(group.members)),
             f"; without {', '.join(self._named(absent))}" if absent else "",

@@ -172,7 +172,7 @@ class Switchboard:
                 link.enter(self.epoch)
             cause = self.epochs.cause
             epoch = self.epoch
-            text = "starting again together, epoch %d: %s"
+            text = "starting again together, attempt %d: %s"
             log.info(text, epoch, cause, extra={"epoch": epoch})
             # Before all have met, people may still be trying things out.
             if is_one_too_many and self.have_met:
@@ -283,7 +283,7 @@ class Switchboard:
         if self._failure:
             raise self._failure
         if self.epochs.newest > self.epoch:
-            raise Regroup(f"{self.epochs.cause}: epoch {self.epochs.newest} begins.")
+            raise Regroup(f"{self.epochs.cause}: attempt {self.epochs.newest} begins.")
 
     def _lose_patience(self, missing: list[Link], began: float, now: float) -> None:
         for link in missing:
