@@ -85,11 +85,14 @@ def federations(draw):
     elif kind == "circular" and draw(st.booleans()):
         graph = Graph(kind=kind, degree=draw(st.integers(1, len(chosen) // 2)))
     training = draw(plans())
+    secure = training.is_exact and draw(st.booleans())
+    others = len(chosen) - 1
     return Federation(
         nodes=tuple(Member(name, draw(addresses)) for name in chosen),
         graph=graph,
         training=training,
-        secure=training.is_exact and draw(st.booleans()),
+        secure=secure,
+        mask_degree=draw(st.sampled_from([None, others])) if secure else None,
         round_deadline=draw(st.floats(1e-3, 1e5)),
         min_rows=draw(st.integers(10, 10**6)),
         min_cell=draw(st.integers(1, 10)),
@@ -129,7 +132,8 @@ def test_addresses_do_not_matter(federation, data):
 def test_any_other_setting_matters_and_is_named(federation, field, data):
     mine, theirs = getattr(federation.training, field), data.draw(SETTINGS[field])
     assume(mine != theirs)
-    federation = replace(federation, secure=False)  # which any setting goes with
+    # Without masks, any setting goes.
+    federation = replace(federation, secure=False, mask_degree=None)
     other = replace(federation, training=federation.training.replace(**{field: theirs}))
     assert other.fingerprint() != federation.fingerprint()
     found = list(federation.differences(other.agreed()))
@@ -450,10 +454,30 @@ def test_paths_are_relative_to_the_node_s_file(write, tmp_path, monkeypatch):
         ('name = "a"', 'name = "a"\npage = "here"', "host:port"),
         ('name = "a"', 'name = "a"\npage = "127.0.0.1:0"', "port of its own"),
         ('name = "a"', 'name = "a"\npage = "h:1"\nmetrics = "h:1"', "port of its own"),
+        (
+            'name = "a"',
+            'name = "a"\nlisten = "127.0.0.1:7400"\npage = "0.0.0.0:7400"',
+            "`page` must have a port of its own, got '0.0.0.0:7400', the port of "
+            "`listen` = '127.0.0.1:7400'",
+        ),
+        (
+            'name = "a"',
+            'name = "a"\nlisten = "[::]:7400"\nmetrics = "127.0.0.1:7400"',
+            "`metrics` must have a port of its own",
+        ),
+        (
+            'name = "a"',
+            'name = "a"\nlisten = "localhost:7400"\nmetrics = "127.0.0.1:7400"',
+            "`metrics` must have a port of its own",
+        ),
         ('name = "a"', 'name = "a"\nlissen = "h:1"', "lissen"),
         ('name = "a"', 'name = "a"\nthreads = 0', "threads"),
         ('name = "a"', 'name = "a"\nthreads = "4"', "threads"),
-        ('name = "a"', 'name = "a"\npeers = {x = "h:1"}', "'x'"),
+        (
+            'name = "a"',
+            'name = "a"\npeers = {x = "h:1"}',
+            "node.toml`: `peers` must name nodes of the plan, a, b; got 'x'.",
+        ),
         ('name = "a"', 'name = "a"\npeers = {b = "h"}', "host:port"),
         ('"plan.toml"', '"pan.toml"', "pan.toml"),
         ('key = "node.key"', "", "key"),

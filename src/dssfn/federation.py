@@ -5,17 +5,21 @@ the settings of the training. Every node holds the same file.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from dssfn._typing import NodeId
 from dssfn.config import AUTO, Plan
-from dssfn.errors import PlanError
-from dssfn.hints import did_you_mean
+from dssfn.errors import PlanError, TopologyError
+from dssfn.graph_links import Links
+from dssfn.hints import did_you_mean, joined
+from dssfn.masking import check_mask_degree
 from dssfn.node_names import check_node_name
 from dssfn.schema import Column, Schema, Target
 from dssfn.toml_text import convert_toml, read_toml
@@ -134,6 +138,8 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         _check_by_averages(self.training)
         if self.secure:
             check_secure(self.training)
+        if self.mask_degree is not None:
+            self._check_masks(self.mask_degree)
         if self.training.is_private:
             self._check_private()
         if self.quorum is not None:
@@ -149,6 +155,15 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 f"got {self.leave_after!r}."
             )
         self.topology()  # a graph that cannot be is refused here
+
+    def _check_masks(self, degree: int) -> None:
+        """Refuse a number of mask partners that these nodes cannot have."""
+        if not self.secure:
+            raise PlanError(
+                "`mask_degree` must come with `secure` = true: without masks there "
+                f"are no partners to share them with; got {degree}. Leave it out."
+            )
+        check_mask_degree(len(self.nodes), degree)
 
     def _check_private(self) -> None:
         """Refuse a budget of privacy that this federation cannot keep."""
@@ -303,8 +318,26 @@ def _topology(graph: Graph, names: tuple[str, ...]) -> Topology:
     if graph.edges is None:
         assert graph.kind is not None
         return build_topology(graph.kind, len(names), degree=graph.degree)
-    edges = ((names.index(a), names.index(b)) for a, b in graph.edges)
+    edges = [(names.index(a), names.index(b)) for a, b in graph.edges]
+    _check_connected(names, edges)
     return from_edges(len(names), edges)
+
+
+def _check_connected(
+    names: Sequence[str], edges: Sequence[tuple[NodeId, NodeId]]
+) -> None:
+    """Refuse a list of edges that leaves some nodes apart, and name those."""
+    ends = np.array(edges, dtype=np.intp).reshape(-1, 2)
+    links = Links.of_pairs(len(names), ends[:, 0], ends[:, 1])
+    parts = links.components()
+    if len(parts) > 1:
+        _, node = min(parts)
+        apart = [names[k] for k in np.flatnonzero(links.hops(node) >= 0)]
+        are = "is" if len(apart) == 1 else "are"
+        raise TopologyError(
+            f"`edges` must connect all nodes, but {joined(apart)} {are} not connected "
+            "to the others. Add an edge between them."
+        )
 
 
 def _differences(field: str, mine: Any, theirs: Any) -> Iterator[tuple[str, Any, Any]]:
@@ -337,6 +370,24 @@ def split_address(address: str) -> tuple[str, int]:
             f"{address!r}."
         )
     return host.strip("[]"), int(port)
+
+
+def where_to_listen(address: str) -> str:
+    """Return where a node listens if others call it at this address.
+
+    That is on all interfaces, or on the loopback if that is its address.
+
+    >>> where_to_listen("a.example.org:7400"), where_to_listen("127.0.0.1:7400")
+    ('0.0.0.0:7400', '127.0.0.1:7400')
+    """
+    host, port = split_address(address)
+    try:
+        number = ip_address(host)
+    except ValueError:
+        return f"127.0.0.1:{port}" if host == "localhost" else f"0.0.0.0:{port}"
+    if number.is_loopback:
+        return address
+    return f"[::]:{port}" if number.version == 6 else f"0.0.0.0:{port}"
 
 
 STRUCTS = (Federation, Plan, Graph, Member, Schema, Column, Target)

@@ -10,15 +10,35 @@ from types import MappingProxyType
 _MOST_LISTED = 8
 
 
+def few(names: Sequence[str]) -> str:
+    """Return the first names and how many more there are.
+
+    >>> few(["a", "b"])
+    'a, b'
+    """
+    shown = ", ".join(names[:_MOST_LISTED])
+    more = len(names) - _MOST_LISTED
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def joined(names: Sequence[str]) -> str:
+    """Return names as a sentence lists them.
+
+    >>> joined(["a"]), joined(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    if not 1 < len(names) <= _MOST_LISTED:
+        return few(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
 def listing(names: Sequence[str]) -> str:
     """Return the first names in backticks and how many more there are.
 
     >>> listing(["a", "b"])
     '`a`, `b`'
     """
-    shown = ", ".join(f"`{name}`" for name in names[:_MOST_LISTED])
-    more = len(names) - _MOST_LISTED
-    return f"{shown} and {more} more" if more > 0 else shown
+    return few([f"`{name}`" for name in names])
 
 
 def listing_to_the_last(names: Sequence[str]) -> str:

@@ -9,8 +9,10 @@ import pytest
 
 from dssfn.federation import load_federation
 from dssfn.modelfile import load_network
+from dssfn.node.spec import load_node
 from dssfn.schema.text import load_schema
 from tests.support.commands import dssfn, wrong
+from tests.support.federations import change_node, init
 
 ROWS = 40
 
@@ -183,6 +185,20 @@ def test_a_federation_takes_a_schema(table, tmp_path):
     )  # fmt: skip
     assert again.exit_code == 0, again.output
     assert load_federation(tmp_path / "two" / "plan.toml").training == plan
+
+
+def test_a_node_names_the_target_of_the_schema_or_none(table, tmp_path):
+    out, fed = tmp_path / "schema.toml", tmp_path / "fed"
+    dssfn("schema", table, "--target", "outcome", "--out", out)
+    init(fed, "--schema", out)
+    assert load_node(fed / "a")[0].target == "outcome"
+    change_node(fed / "a", 'target = "outcome"', "# target")
+    assert load_node(fed / "a")[0].target is None
+    change_node(fed / "a", "# target", 'target = "outcom"')
+    error = wrong("node", "check", fed / "a")
+    assert (
+        "`target` must be the schema's target, `outcome`, or left out; got `outcom`."
+    ) in error
 
 
 @pytest.mark.parametrize(

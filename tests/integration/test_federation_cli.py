@@ -275,7 +275,8 @@ def test_an_edge_that_nobody_can_call_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (["--edges", "a-b,b-c"], "connected"),
+        (["--edges", "a-b,b-c"], "`--edges` must connect all nodes, but d is not"),
+        (["--edges", "a-b,c-d"], "a and b are not connected to the others"),
         (["--edges", "a-b,b-x,c-d"], "'b-x'"),
         (["--edges", "a-a,b-c,c-d"], "'a-a'"),
         (["--edges", "a-b,,c-d"], "between commas"),
@@ -289,9 +290,13 @@ def test_an_edge_that_nobody_can_call_is_named(tmp_path):
         (["--address", "a=h:0"], "must not be 0"),
         (["--address", "a=h:1", "--address", "a=h:2"], "a twice"),
         (["--address", "a=h:1", "--port", 9], "--host"),
-        (["--host", "h", "--port", 65534], "65536"),
+        (
+            ["--host", "h", "--port", 65534],
+            "`--port` must lie in 1..65532 for 4 nodes, which get this port and the "
+            "following ones; got 65534.",
+        ),
         (["--host", "", "--port", 1], "host:port"),
-        (["--port", 0], "must not be 0"),
+        (["--port", 0], "`--port` must lie in 1..65532 for 4 nodes"),
         (["--preset", "papr"], "preset"),
         (["--solver", "magic"], "solver"),
         (["--width", 0], "width"),
@@ -649,3 +654,9 @@ def test_two_nodes_are_warned_before_anything_is_made(tmp_path):
     assert "each learns the other's sums" in said
     assert "`--min-nodes 2`" in said
     assert not (tmp_path / "fed").exists()
+
+
+def test_fewer_nodes_than_are_asked_for_are_refused_without_talk_of_two(tmp_path):
+    init = ("federation", "init", tmp_path / "fed", "--nodes", "a,b,c", *DATA)
+    said = wrong(*init, "--min-nodes", 5)
+    assert "`--nodes` must name at least 5 nodes (`--min-nodes`), got 3." in said

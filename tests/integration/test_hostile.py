@@ -274,7 +274,7 @@ def test_no_number_of_hostile_inputs_changes_the_model(tmp_path, n_inputs, deadl
         assert "was revoked" in log
         assert "Traceback" not in lab.printed(TARGET)
         # For n2 and its false double, and for n3; for nobody else.
-        assert "starting again together, epoch 3" not in log
+        assert "starting again together, attempt 3" not in log
         lab.start(fresh=True)
         assert lab.wait() == dict.fromkeys(lab.names, 0)
         assert lab.digests() == {disturbed}
@@ -435,7 +435,7 @@ def test_a_neighbour_cannot_wipe_out_what_others_have_saved(federation):
         lab.kill(name)
     lab.start()
     assert lab.wait() == {"n0": 0, "n1": 0, "n2": 0}
-    (last,) = re.findall(r"found layers 0 to (\d+)", _log(lab))
+    (last,) = re.findall(r"resuming after layer (\d+)", _log(lab))
     assert int(last) + 1 >= n_saved
     assert f"layer {int(last) + 1} begins" in _log(lab) or int(last) + 1 > n_saved
     assert len(lab.digests()) == 1
@@ -513,7 +513,7 @@ def test_no_word_of_a_neighbour_reaches_a_terminal_or_a_log(federation):
         status = pb.Status(waiting_for=[evil, "n0"], agreeing=[evil])
         talk.say(pb.Envelope(status=status).SerializeToString())
         talk.say(false.claim(1, 0, epoch=2, restarted=evil))
-        lab.wait_for(TARGET, "epoch 2: n2 was restarted")
+        lab.wait_for(TARGET, "attempt 2: n2 was restarted")
         goodbye = pb.Goodbye(reason=3, waiting_for=[evil, "n0"])
         # Older versions had a text there.
         data = goodbye.SerializeToString() + b"\x12\x07" + b"\x1b[2Jold"

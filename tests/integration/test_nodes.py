@@ -23,6 +23,7 @@ from dssfn.federation import load_federation
 from dssfn.modelfile import load_network
 from dssfn.node.checkpoint import CHECKPOINT_FILE
 from dssfn.node.identity import Identity
+from dssfn.node.session import LOG_FILE
 from dssfn.planning import settle
 from dssfn.setup import pki
 from dssfn.shard import Shard, one_hot
@@ -201,11 +202,15 @@ def test_a_node_that_waits_in_vain_stops_and_says_how_to_go_on(make_lab):
         lab.add_setting(name, "start_deadline = 10")
     lab.start("n0", "n1")
     assert lab.wait() == {"n0": 1, "n1": 1}
-    assert "Error: Node n2 has not connected for" in lab.printed("n1")
+    gone = "n2 did not connect within `start_deadline` = 10 s. Start this node again"
+    assert f"Error: {gone}" in lab.printed("n1")
+    kept = (lab.folder("n1") / "out" / LOG_FILE).read_text()
+    assert f"ERROR {gone} when it is running. No layer is finished yet." in kept
     left = "Error: Node n1 has left: it gave up waiting for n2."
     never = "Error: Node n1 has been gone for"
     assert left in lab.printed("n0") or never in lab.printed("n0")
-    assert "0 of 5 layers are saved" in lab.printed("n0")
+    again = f"Start again with: dssfn node run {lab.node_file('n0')}"
+    assert f"No layer is finished yet. {again}" in lab.printed("n0")
 
 
 def test_before_all_have_met_a_node_waits_for_as_long_as_it_takes(make_lab):
@@ -255,7 +260,7 @@ def test_after_ctrl_c_the_others_wait_then_stop_and_all_can_go_on(make_lab):
         assert not lab.model(name).exists()
     lab.start()
     assert set(lab.wait().values()) == {0}
-    assert "found layers 0 to" in lab.printed("n1")
+    assert "resuming after layer" in lab.printed("n1")
     assert _same_bits(load_network(lab.model("n1")), _simulated(lab))
 
 
@@ -476,6 +481,7 @@ def test_metrics_are_served_when_asked_for(make_lab):
     assert 'dssfn_peer_up{peer="n1"} 1.0' in text
     assert 'dssfn_peer_up{peer="n2"} 0.0' in text
     assert "dssfn_layer " in text
+    assert "dssfn_epoch How often all nodes went back to a common checkpoint." in text
     lab.start("n2")
     assert set(lab.wait().values()) == {0}
 

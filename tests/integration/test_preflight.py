@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import socket
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +19,7 @@ from dssfn.node.spec import load_node
 from dssfn.planning import settle_federation
 from dssfn.progress import Progress
 from tests.support.commands import dssfn, wrong
-from tests.support.federations import change_plan, init, refused
+from tests.support.federations import change_node, change_plan, init, refused
 
 DATA = ("--classes", "yes,no", "--features", "age,bmi", "--target", "outcome")
 GOOD = "age,bmi,outcome\n" + "61,22.5,yes\n40,31,no\n" * 10
@@ -44,7 +45,45 @@ def test_check_takes_the_folder_for_its_file(fed):
     code, found = check(fed / "a", GOOD)
     assert code == 0, found
     assert found["data"] == (True, "20 samples, 2 features")
-    assert "node.toml" in wrong("node", "check", fed)
+    assert (
+        f"`{fed}` is the federation's folder. Give a node's folder: `{fed / 'a'}`, "
+        f"`{fed / 'b'}`."
+    ) in wrong("node", "check", fed)
+    assert "node.toml" in wrong("node", "check", fed / "ca")
+
+
+def test_a_node_that_others_call_must_listen(tmp_path):
+    fed = tmp_path / "fed"
+    init(fed, *DATA, nodes="a,b,c")
+    for name in "abc":
+        change_node(fed / name, "listen =", "# listen =")
+    code, found = check(fed / "a", GOOD)
+    assert code == 2
+    assert found["port"] == (
+        False,
+        "`listen` is missing, but the plan gives this node the address "
+        "127.0.0.1:7400, and b, c connect to it. Write `listen = "
+        '"127.0.0.1:7400"` into node.toml.',
+    )
+    assert "`listen` is missing" in wrong("node", "run", fed / "a")
+    _, found = check(fed / "b", GOOD)
+    assert "and c connects to it" in found["port"][1]
+    code, found = check(fed / "c", GOOD)  # which calls both
+    assert code == 0
+    assert "port" not in found
+
+
+def test_the_port_of_the_metrics_must_be_free(fed):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        change_node(fed / "a", "# metrics =", f'metrics = "{address}"  #')
+        code, found = check(fed / "a", GOOD)
+        assert code == 2
+        assert not found["metrics"][0]
+        assert f"`metrics`: {address} cannot be opened" in found["metrics"][1]
+    code, found = check(fed / "a", GOOD)
+    assert code == 0
+    assert found["metrics"] == (True, f"{address} is free")
 
 
 def test_check_counts_the_samples_of_every_class_of_the_plan(fed):

@@ -318,8 +318,10 @@ def test_a_node_that_waits_in_vain_for_statistics_says_how_to_start_again(make_l
     lab.add_setting("n0", "start_deadline = 1")
     lab.start("n0", run=STATISTICS)
     assert lab.wait() == {"n0": 1}
-    assert "Error: Node n1 has not connected for" in lab.printed("n0")
-    again = f"to start again: dssfn federation statistics {lab.node_file('n0')}"
+    assert "Error: n1 did not connect within `start_deadline` = 1 s." in (
+        lab.printed("n0")
+    )
+    again = f"Start again with: dssfn federation statistics {lab.node_file('n0')}"
     assert again in lab.printed("n0")
     assert not (lab.folder("n0") / "out" / FILES[0]).exists()
 

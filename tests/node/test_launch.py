@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,11 +13,14 @@ import pytest
 
 from dssfn import Plan, Shard, build_topology, simulate
 from dssfn.errors import TransportError
+from dssfn.exit_codes import FAILED, exit_code_of
 from dssfn.results import read_result
 from dssfn.shard import one_hot
 
 pytest.importorskip("grpc", reason="needs the extra dssfn[grpc]")
 from dssfn.node.launch import _finish, _metrics_of
+from dssfn.node.page_server import open_port
+from dssfn.node.preflight import check_port
 from dssfn.transports import Account
 
 
@@ -79,3 +84,13 @@ def test_metrics_without_their_client_are_refused_before_the_node_meets_others(
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
     with pytest.raises(TransportError, match="Prometheus client is not installed"):
         _metrics_of("127.0.0.1:9400")
+
+
+def test_a_port_that_is_taken_ends_a_node_alike_whatever_it_is_for():
+    """It may be free again later, so the node may be started again: exit code 1."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        for opened in (_metrics_of, open_port, partial(check_port, "listen")):
+            with pytest.raises(TransportError, match=f"{address} cannot be") as caught:
+                opened(address)
+            assert exit_code_of(caught.value) == FAILED

@@ -18,8 +18,8 @@ WORDS = ShownWords(NAMES)
 DIGEST = "7f" * 32
 
 WHOLE = [
-    "epoch 3: taking part are north, south; without a.east-2",
-    "epoch 1: taking part are north, south, a.east-2",
+    "attempt 3: taking part are north, south; without a.east-2",
+    "attempt 1: taking part are north, south, a.east-2",
     "received 4 solved layers from a neighbour",
     "waiting for all to agree on who takes part",
     "south is back after a restart",
@@ -29,14 +29,14 @@ WHOLE = [
     "south is back after a restart; all nodes return to the last layer that all have",
     "south has finished",
     f"north has finished: {DIGEST}",
-    "found layers 0 to 7",
+    "resuming after layer 7, from the checkpoint",
     "layer 8 begins",
     "all nodes have all layers",
     "south is not connected, but no longer needed: this node's model is complete",
     "waiting for south, a.east-2",
     "waiting for south for 30 s: it is connected and busy",
     "waiting for south for 30 s: it waits for a.east-2",
-    "starting again together, epoch 3: a.east-2 was restarted, as south says",
+    "starting again together, attempt 3: a.east-2 was restarted, as south says",
     "messages are masked with south, a.east-2",
     "messages are masked with 9 partners",
     "the nodes' layers differ by rounding (1.2e-09): averaging them",
@@ -60,7 +60,7 @@ PARTS = {
 }
 HIDDEN = [
     f"/home/{MARKER}/checkpoint cannot be used (damaged): starting from scratch",
-    f"`age` must be a number, got '{MARKER}'. (the others are told: its data)",
+    f"`age` must be a number, got '{MARKER}'. (told the other nodes: its data)",
     f"the model cannot be scored: {MARKER}",
     (
         f"The private key `/home/{MARKER}/node.key` can be read by other users of this "

@@ -81,11 +81,16 @@ def test_a_node_that_has_all_layers_counts_no_scores_among_them(tmp_path, caplog
     said = [record.getMessage() for record in caplog.records]
     assert said == [
         "layer 0 begins",
-        f"found layers 0 to {max(training.records)}",
+        f"resuming after layer {max(training.records)}, from the checkpoint",
         "all nodes have all layers",
     ]
     go_on = training.how_to_go_on(tmp_path)
     assert f"{len(training.records)} layers are saved" in go_on
+    assert go_on.endswith(f"to resume from there: dssfn node run {tmp_path}")
+    training.furthest = None
+    assert training.how_to_go_on(tmp_path) == (
+        f"No layer is finished yet. Start again with: dssfn node run {tmp_path}"
+    )
 
 
 def test_what_is_sent_after_the_last_layer_is_masked_too(tmp_path):

@@ -145,7 +145,9 @@ def test_what_a_node_is_doing_is_told_in_words():
     waits = {"north": replace(HERE, waited=1.0), "east": HERE}
     assert made().doing == "trains layer 2"
     assert made(waits).doing == "trains layer 2; waiting for north"
-    assert made(waits, have_met=False).doing == "meets the others; waiting for north"
+    assert made(waits, have_met=False).doing == (
+        "is connecting to the other nodes; waiting for north"
+    )
     begin = made(n_layers=0, at=Tag(-2, 4, 0, ()))
     assert begin.doing == "agrees with the others on how to begin"
     assert begin.layer == 0

@@ -72,6 +72,14 @@ def change_plan(folder, **settings):
         path.write_text(text)
 
 
+def change_node(folder, old, new):
+    """Change a line of a node's file."""
+    path = folder / "node.toml"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
 def refused(folder, *args, nodes="a,b,c,d"):
     few = ("--min-nodes", 2)
     error = wrong("federation", "init", folder, "--nodes", nodes, *few, *args)

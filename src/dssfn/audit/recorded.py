@@ -71,7 +71,7 @@ def read_recording(folder: Path, topology: Topology) -> Recording:
             f"{len(receivers)}. Record each node in a folder of its own."
         )
     # When nodes went back together before the first layer, the last time counts.
-    complete = [n for n, one in by_epoch.items() if any(place[0] == 0 for place in one)]
+    complete = [n for n, letters in by_epoch.items() if _has_first_layer(letters)]
     if not complete:
         raise DataError(
             f"`{folder / LETTERS_FILE}` must hold messages of the first layer, got "
@@ -80,6 +80,16 @@ def read_recording(folder: Path, topology: Topology) -> Recording:
             "--record`."
         )
     return Recording(receivers.pop(), by_epoch[max(complete)], folder)
+
+
+def _has_first_layer(letters: Collection[Place]) -> bool:
+    """Return whether the sums of the first layer are among the letters of an attempt.
+
+    One that resumes from a checkpoint does not begin with averaging 0. Its letters may
+    be about layer 0 all the same: where that is the last, they say how good it is.
+    """
+    is_from_the_start = any(step == 0 for _, step, *_ in letters)
+    return is_from_the_start and any(layer == 0 for layer, *_ in letters)
 
 
 def _check_ends(head: Head, folder: Path, topology: Topology) -> None:

@@ -56,6 +56,7 @@ from dssfn.hints import listing
 from dssfn.topology import KINDS
 
 LAB_HOST, LAB_PORT = "127.0.0.1", 7400
+MOST_PORT = 65535
 STAND_IN_CLASSES = ("no", "yes")  # while the plan has none
 
 
@@ -286,11 +287,16 @@ def _names(nodes: str, least: int) -> list[str]:
         raise PlanError(
             f"`--nodes` must name at least two nodes, such as a,b,c; got {nodes!r}."
         )
-    if len(names) < least:
+    if len(names) == 2 and least == FEWEST_HIDDEN:
         raise PlanError(
             f"`--nodes` must name at least {least} nodes, got {nodes!r}: with two "
             "nodes, each learns the other's sums by subtracting its own from the "
             "total. If both agree to that, give `--min-nodes 2`."
+        )
+    if len(names) < least:
+        raise PlanError(
+            f"`--nodes` must name at least {least} nodes (`--min-nodes`), got "
+            f"{len(names)}."
         )
     return names
 
@@ -308,12 +314,22 @@ def _members(
         if ":" in host and not host.startswith("["):
             host = f"[{host}]"  # an IPv6 address
         first = LAB_PORT if port is None else port
+        _check_first_port(first, len(names))
         for k, name in enumerate(names):
             found.setdefault(name, f"{host}:{first + k}")
     for name, one in found.items():
         if not split_address(one)[1]:
             raise PlanError(f"The port of an address must not be 0, got {name}={one}.")
     return tuple(Member(name, found.get(name)) for name in names)
+
+
+def _check_first_port(first: int, n_nodes: int) -> None:
+    most = MOST_PORT + 1 - n_nodes
+    if not 1 <= first <= most:
+        raise PlanError(
+            f"`--port` must lie in 1..{most} for {n_nodes} nodes, which get this port "
+            f"and the following ones; got {first}."
+        )
 
 
 def _graph(

@@ -9,12 +9,13 @@ Partners need not be neighbours.
 
 from dssfn.masking.ciphers import EphemeralKey
 from dssfn.masking.masks import Masks, leaving, masks_in_one_place
-from dssfn.masking.partners import mask_partners
+from dssfn.masking.partners import check_mask_degree, mask_partners
 from dssfn.masking.records import packed, record_size, united, unpacked
 
 __all__ = [
     "EphemeralKey",
     "Masks",
+    "check_mask_degree",
     "leaving",
     "mask_partners",
     "masks_in_one_place",

@@ -39,19 +39,34 @@ def mask_partners(
         degree = (
             everybody if n_nodes <= ALL_UP_TO else 2 * math.ceil(math.log2(n_nodes))
         )
-    least = min(FEWEST, n_nodes - 1)
-    if not least <= degree < max(n_nodes, 1):
+    check_mask_degree(n_nodes, degree)
+    if degree == n_nodes - 1:
+        nodes = range(n_nodes)
+        return tuple(tuple(other for other in nodes if other != node) for node in nodes)
+    graph = build_topology("regular", n_nodes, degree=degree)
+    return tuple(tuple(graph.neighbours(node)) for node in range(n_nodes))
+
+
+def check_mask_degree(n_nodes: int, degree: int) -> None:
+    """Refuse a number of mask partners that the nodes of a plan cannot all have.
+
+    Parameters
+    ----------
+    n_nodes : int
+        The number of nodes.
+    degree : int
+        How many partners a node is to have.
+    """
+    others = n_nodes - 1
+    least = min(FEWEST, others)
+    if not least <= degree <= others:
+        rule = f"lie in {least}..{others}" if least < others else f"be {others}"
         raise PlanError(
-            f"`mask_degree` must lie in {least}..{n_nodes - 1} for {n_nodes} nodes, "
-            f"got {degree}."
+            f"`mask_degree` must {rule} for {n_nodes} nodes, got {degree}. Leave it "
+            "out for the usual number of partners."
         )
     if n_nodes * degree % 2:
         raise PlanError(
             f"`mask_degree` must be even for an odd number of nodes, {n_nodes}; got "
             f"{degree}."
         )
-    if degree == n_nodes - 1:
-        nodes = range(n_nodes)
-        return tuple(tuple(other for other in nodes if other != node) for node in nodes)
-    graph = build_topology("regular", n_nodes, degree=degree)
-    return tuple(tuple(graph.neighbours(node)) for node in range(n_nodes))

@@ -115,12 +115,12 @@ def adopt(everybody: Assembly, mine: Course, rules: Rules, *, epoch: int) -> Cou
     standings = _all_standings(everybody, stated)
     best = max(standings, key=lambda one: one.place)
     if best.epoch >= epoch:
-        raise ProtocolError("a node claims an epoch that has not been reached yet")
+        raise ProtocolError("a node claims an attempt that has not begun yet")
     holders = [node for node, one in enumerate(standings) if one.place == best.place]
     if any(standings[node] != best for node in holders):
         raise ProtocolError(
-            "Nodes hold different results of the same epoch: some node received other "
-            "totals, computes differently, or misreports its result. Compare the "
+            "Nodes hold different results of the same attempt: some node received "
+            "other totals, computes differently, or misreports its result. Compare the "
             "versions and the logs of all nodes (`dssfn --version`)."
         )
     if len(holders) == len(standings):

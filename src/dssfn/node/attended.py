@@ -46,9 +46,10 @@ class AttendedFile:
             return Attended()
         except (msgspec.MsgspecError, UnicodeDecodeError) as exc:
             raise DataError(
-                f"`{self.path}` must hold the last epoch that this node took part in, "
-                f'but cannot be read ({exc}). Write {{"epoch": N}} into it, with N '
-                "at least as high as any epoch in the logs of all nodes."
+                f"`{self.path}` must hold the number of the last attempt that this "
+                f'node took part in, but cannot be read ({exc}). Write {{"epoch": N}} '
+                "into it, with N at least as high as the number of any attempt in the "
+                "logs of all nodes."
             ) from exc
 
     def write(self, epoch: int, *, is_done: bool | None = None) -> None:

@@ -10,11 +10,12 @@ from dssfn._typing import NodeId
 from dssfn.config import Plan
 from dssfn.ensemble import largest_found
 from dssfn.errors import PlanError
-from dssfn.federation import STATISTICS, TRAINING, Federation
+from dssfn.federation import STATISTICS, TRAINING, Federation, where_to_listen
+from dssfn.hints import few
 from dssfn.network import random_digest
 from dssfn.node.attended import AttendedFile
 from dssfn.node.mask_keys import flood_size
-from dssfn.node.spec import NodeSpec
+from dssfn.node.spec import NODE_FILE, NodeSpec
 from dssfn.solvers import solver_of
 from dssfn.statistics.asked import Questions
 from dssfn.statistics.totals import largest_sum
@@ -63,6 +64,23 @@ def neighbours_of(
             )
         found.append(Neighbour(j, other.name, address))
     return found
+
+
+def check_listens(spec: NodeSpec, federation: Federation) -> None:
+    """Refuse a node that others dial by the plan, and that opens no port."""
+    node = federation.index(spec.name)
+    address = federation.nodes[node].address
+    if spec.listen is not None or address is None:
+        return
+    neighbours = neighbours_of(node, federation, spec.peers)
+    dialling = [one.name for one in neighbours if one.address is None]
+    if dialling:
+        connect = "connects" if len(dialling) == 1 else "connect"
+        raise PlanError(
+            "`listen` is missing, but the plan gives this node the address "
+            f"{address}, and {few(dialling)} {connect} to it. Write `listen = "
+            f'"{where_to_listen(address)}"` into {NODE_FILE}.'
+        )
 
 
 def connect(

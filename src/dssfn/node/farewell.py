@@ -63,8 +63,8 @@ def farewell(
         if reason is Reason.STOPPED:
             log.error("stopped. %s", how_to_go_on())
         elif reason is Reason.GAVE_UP:
-            log.error("%s", how_to_go_on())
+            log.error("%s %s", exc, how_to_go_on())
         else:
-            log.error("%s (the others are told: %s)", exc, reason.value)
+            log.error("%s (told the other nodes: %s)", exc, reason.value)
         raise
     transport.close(Reason.FINISHED)

@@ -40,6 +40,7 @@ from dssfn.node.own_scores import OwnSamples
 from dssfn.node.page import Rendering
 from dssfn.node.page_server import PagePort
 from dssfn.node.preflight import (
+    check_port,
     checkpoints_of,
     keyring_of,
     look_at,
@@ -113,7 +114,7 @@ def launch(
         check_numbers(spec, federation, numbers_held(plan, held.values.tolist()))
         if test is not None:
             look_at(test, plan)
-    out = prepare_place(spec, plan)
+    out = prepare_place(spec, federation, plan)
     if record is not None:
         make_writable(record, "--record", private=True)
     metrics = _metrics_of(spec.metrics)
@@ -201,12 +202,13 @@ def _metrics_of(
     """Return what serves the metrics of a training, or nothing without an address.
 
     The client of Prometheus is imported only if it is needed, and before a node meets
-    the others: if it is missing, they need not know.
+    the others: if it is missing, or the port is taken, they need not know.
     """
     if address is None:
         return lambda source: nullcontext()
     from dssfn.node.metrics import serve_metrics
 
+    check_port("metrics", address)
     return lambda source: serve_metrics(source, address)
 
 

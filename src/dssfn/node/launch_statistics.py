@@ -70,11 +70,11 @@ def launch_statistics(
             own = own_totals(samples, questions)
     here = figures(shown(own, questions, ALL_SHOWN), questions, ALL_SHOWN)
     check_numbers(spec, federation, _numbers_held(here))
-    folder = prepare_place(spec, plan)
+    folder = prepare_place(spec, federation, plan)
     with session(spec, federation, folder, few_samples(samples.n_samples)):
         terms = statistics_terms(federation, questions)
         transport = connect(spec, federation, terms, keyring)
-        with farewell(transport, lambda: f"to start again: {STATISTICS} {node}"):
+        with farewell(transport, lambda: f"Start again with: {STATISTICS} {node}"):
             agreed = NodeStatistics(
                 node=federation.index(spec.name),
                 federation=federation,

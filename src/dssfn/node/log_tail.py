@@ -27,7 +27,7 @@ log = logging.getLogger("dssfn.node")
 # several; D is a whole number and F any; R is a reason for which a node leaves.
 _SENTENCES = (
     r"N starts: plan [0-9a-f]{16}",
-    r"found layers 0 to D",
+    r"resuming after layer D, from the checkpoint",
     r"layer D begins",
     r"layer D(?:/D)?(?:  D units)?<<  cost F>>  F dB(?:  validation F dB)?"
     r"<<(?:  train accuracy F %)?  averagings: D>>",
@@ -35,7 +35,7 @@ _SENTENCES = (
     r"N is (?:connected|back)",
     r"N is back after a restart; all nodes return to the last layer that all have",
     r"N is back after a restart",
-    r"epoch D: taking part are NN(?:; without NN)?",
+    r"attempt D: taking part are NN(?:; without NN)?",
     r"received D solved layers from a neighbour",
     r"waiting for all to agree on who takes part",
     r"N is gone: R(?: for NN)?",
@@ -43,7 +43,7 @@ _SENTENCES = (
     r"N has finished(?:: [0-9a-f]{64})?",
     r"N is not connected, but no longer needed: this node's model is complete",
     r"messages are masked with (?:NN|D partners)",
-    r"starting again together, epoch D: N was restarted(?:, as N says)?",
+    r"starting again together, attempt D: N was restarted(?:, as N says)?",
     r"waiting for NN",
     r"waiting for N for D s: it is (?:gone|connected and busy)<<(?: \(.*\))?>>",
     r"waiting for N for D s: it has not connected yet<<(?: \(.*\))?>>",

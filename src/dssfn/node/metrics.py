@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from dssfn._version import __version__
-from dssfn.errors import PlanError, TransportError
+from dssfn.errors import TransportError
 from dssfn.federation import split_address
 from dssfn.node.status import StatusSource
 
@@ -51,7 +51,11 @@ class _Collector:
             ),
             ("step", "Averagings since the start.", at.step),
             ("round", "Exchanges with neighbours in this averaging.", at.round),
-            ("epoch", "How often all nodes had to go back.", transport.epoch),
+            (
+                "epoch",
+                "How often all nodes went back to a common checkpoint.",
+                transport.epoch,
+            ),
             ("layers_solved", "Finished layers.", solved.n_layers if solved else 0),
             (
                 "certificate_expiry_timestamp_seconds",
@@ -97,7 +101,7 @@ def serve_metrics(source: StatusSource, address: str) -> Iterator[None]:
     try:
         server, thread = start_http_server(port, addr=host, registry=registry)
     except OSError as exc:
-        raise PlanError(
+        raise TransportError(  # not the file's fault: it may pass by itself
             f"`metrics`: {address} cannot be opened ({exc.strerror}). Choose another "
             "address."
         ) from exc

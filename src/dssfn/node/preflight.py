@@ -21,9 +21,15 @@ from dssfn.datasets.dialect import USUAL
 from dssfn.datasets.files import check_formats
 from dssfn.errors import DataError, InputError, ProtocolError, TransportError
 from dssfn.federation import Federation, split_address
+from dssfn.hints import few
 from dssfn.masking import mask_partners
 from dssfn.node.checkpoint import CHECKPOINT_FILE, Checkpoints
-from dssfn.node.connect import largest_letter, leave_after_of, neighbours_of
+from dssfn.node.connect import (
+    check_listens,
+    largest_letter,
+    leave_after_of,
+    neighbours_of,
+)
 from dssfn.node.few_rows import (
     check_nodes,
     check_numbers,
@@ -51,7 +57,6 @@ from cryptography.hazmat.primitives.serialization import Encoding
 REACH = 3.0  # seconds for a neighbour to answer
 CHUNK = 1000  # samples read at a time
 MOST_CLASSES_SHOWN = 12
-MOST_NAMES_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,11 +201,12 @@ def _examine_test(spec: NodeSpec, plan: Plan) -> Iterator[Finding]:
         yield _finding("test", test)
 
 
-def prepare_place(spec: NodeSpec, plan: Plan) -> Path:
+def prepare_place(spec: NodeSpec, federation: Federation, plan: Plan) -> Path:
     """Return the folder `out`; the port that is to be opened is free as well."""
+    check_listens(spec, federation)
     out = prepare_out(spec, plan)
     if spec.listen is not None:
-        check_port(spec.listen)
+        check_port("listen", spec.listen)
     return out
 
 
@@ -255,10 +261,6 @@ def examine(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
     def out() -> str:
         return str(prepare_out(spec, plan))
 
-    def port(listen: str) -> str:
-        check_port(listen)
-        return f"{listen} is free"
-
     yield _finding("plan", plan_of)
     yield _finding("certificate", certificate)
     if spec.revoked is not None and identity is not None:
@@ -273,11 +275,27 @@ def examine(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
     yield _finding("out", out)
     if samples is not None:
         yield from _examine_checkpoint(checkpoints_of(spec, federation, samples), plan)
-    if spec.listen is not None:
-        yield _finding("port", partial(port, spec.listen))
+    yield from _examine_port(spec, federation)
+    if spec.metrics is not None:
+        yield _finding("metrics", partial(_free, "metrics", spec.metrics))
     if spec.page is not None:
         yield _page_of(spec.page)
     yield from _reach_all(spec, federation, identity)
+
+
+def _examine_port(spec: NodeSpec, federation: Federation) -> Iterator[Finding]:
+    """Say whether the port can be opened; a node that only dials has none."""
+    try:
+        check_listens(spec, federation)
+        if spec.listen is not None:
+            yield Finding("port", True, _free("listen", spec.listen))
+    except (InputError, TransportError) as exc:
+        yield Finding("port", False, str(exc))
+
+
+def _free(field: str, address: str) -> str:
+    check_port(field, address)
+    return f"{address} is free"
 
 
 def _budget_of(spec: NodeSpec, federation: Federation) -> str:
@@ -326,11 +344,8 @@ def _masks_of(spec: NodeSpec, federation: Federation) -> Finding:
         return Finding("masks", None, text)
     partners = mask_partners(len(federation.nodes), federation.n_partners)
     names = [federation.names[j] for j in partners[federation.index(spec.name)]]
-    shown = ", ".join(names[:MOST_NAMES_SHOWN])
-    if len(names) > MOST_NAMES_SHOWN:
-        shown += f" and {len(names) - MOST_NAMES_SHOWN} more"
     text = (
-        f"shared with {shown}: only if all of them colluded could they see this "
+        f"shared with {few(names)}: only if all of them colluded could they see this "
         "node's sums"
     )
     return Finding("masks", True, text)
@@ -358,9 +373,17 @@ def _finding(what: str, check: Callable[[], str]) -> Finding:
         return Finding(what, False, str(exc))
 
 
-def check_port(listen: str) -> None:
-    """Check that a node can listen there: nobody else does, and the address is here."""
-    host, port = split_address(listen)
+def check_port(field: str, address: str) -> None:
+    """Check that a port can be opened: nobody else has, and the address is here.
+
+    Parameters
+    ----------
+    field : str
+        The setting of the node's file that asks for it.
+    address : str
+        Its value.
+    """
+    host, port = split_address(address)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as trial:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -368,7 +391,7 @@ def check_port(listen: str) -> None:
             trial.bind((host, port))
         except OSError as exc:
             raise TransportError(  # not the file's fault: it may pass by itself
-                f"`listen`: {listen} cannot be opened ({exc.strerror}). Either "
+                f"`{field}`: {address} cannot be opened ({exc.strerror}). Either "
                 "another program uses the port, or this machine has no such address. "
                 "Stop that program, or choose another address."
             ) from exc

@@ -218,10 +218,11 @@ class NodeTraining:
     def how_to_go_on(self, node: Path) -> str:
         """Return what is saved, and the command that goes on from there."""
         solved = self.furthest.n_layers if self.furthest else 0
+        if not solved:
+            return f"No layer is finished yet. Start again with: {TRAINING} {node}"
         most = "" if self.plan.finds_size else f" of {self.plan.depth + 1}"
-        return (
-            f"{solved}{most} layers are saved; to resume from there: {TRAINING} {node}"
-        )
+        are = "layer is" if solved == 1 and not most else "layers are"
+        return f"{solved}{most} {are} saved; to resume from there: {TRAINING} {node}"
 
     def _load(self) -> None:
         saved = self.checkpoints.load(self.plan)
@@ -234,7 +235,8 @@ class NodeTraining:
                 self.transport.finish()
         if self.furthest:
             last = self.furthest.n_layers - 1
-            log.info("found layers 0 to %d", last, extra={"layer": last})
+            text = "resuming after layer %d, from the checkpoint"
+            log.info(text, last, extra={"layer": last})
 
     @property
     def _may_end_alone(self) -> bool:
@@ -281,7 +283,7 @@ class NodeTraining:
         topology = from_edges(len(here), [(here[i], here[j]) for i, j in group.edges])
         absent = [k for k in range(self.topology.n_nodes) if k not in here]
         log.info(
-            "epoch %d: taking part are %s%s",
+            "attempt %d: taking part are %s%s",
             group.epoch,
             ", ".join(self._named(group.members)),
             f"; without {', '.join(self._named(absent))}" if absent else "",

@@ -6,6 +6,8 @@ Paths are relative to the folder of the file.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
 
 import msgspec
@@ -13,12 +15,15 @@ import msgspec
 from dssfn.datasets.read_options import ALL, ReadOptions
 from dssfn.errors import PlanError
 from dssfn.federation import Federation, load_federation, split_address
-from dssfn.hints import unknown
+from dssfn.hints import did_you_mean, few, listing, unknown
 from dssfn.node.log_file import BACKUPS, MAX_BYTES
 from dssfn.node.log_format import FORMATS, TEXT
+from dssfn.schema import Schema
 from dssfn.toml_text import convert_toml, read_toml
 
 NODE_FILE = "node.toml"
+ANYWHERE = ("0.0.0.0", "::")  # all addresses of a machine
+LOOPBACK = {"localhost": "127.0.0.1"}  # another name of the same address
 LEAST_LOG = 4096  # bytes
 MOST_BACKUPS = 1000
 PATHS = ("plan", "data", "test", "out", "certificate", "key", "authorities", "revoked")
@@ -104,8 +109,7 @@ class NodeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         for address in (self.listen, self.metrics, self.page, *self.peers.values()):
             if address is not None:
                 split_address(address)
-        if self.page is not None:
-            self._check_page(self.page)
+        self._check_ports()
         if self.threads is not None and self.threads < 1:
             raise PlanError(f"`threads` must be at least 1, got {self.threads}.")
         if self.start_deadline is not None and not self.start_deadline > 0:
@@ -129,12 +133,32 @@ class NodeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
                 f"{self.log_backups}. Leave it out for {BACKUPS}."
             )
 
-    def _check_page(self, page: str) -> None:
-        if split_address(page)[1] == 0 or page in (self.listen, self.metrics):
+    def _check_ports(self) -> None:
+        if self.page is not None and split_address(self.page)[1] == 0:
             raise PlanError(
-                "`page` must have a port of its own, not 0 nor that of `listen` or "
-                f"`metrics`; got {page!r}. For example: 127.0.0.1:9401."
+                f"`page` must have a port of its own, not 0, got {self.page!r}. For "
+                "example: 127.0.0.1:9401."
             )
+        opened = {
+            field: address
+            for field in ("listen", "metrics", "page")
+            if (address := getattr(self, field)) is not None
+        }
+        for (first, one), (second, other) in combinations(opened.items(), 2):
+            if _is_same_port(one, other):
+                raise PlanError(
+                    f"`{second}` must have a port of its own, got {other!r}, the port "
+                    f"of `{first}` = {one!r}. Choose another port."
+                )
+
+
+def _is_same_port(one: str, other: str) -> bool:
+    """Return whether only one of two addresses can be opened; port 0 is a free one."""
+    (one_host, one_port), (other_host, other_port) = map(split_address, (one, other))
+    if one_port != other_port or one_port == 0:
+        return False
+    hosts = {LOOPBACK.get(host, host) for host in (one_host, other_host)}
+    return len(hosts) == 1 or not hosts.isdisjoint(ANYWHERE)
 
 
 def load_node(path: str | Path) -> tuple[NodeSpec, Federation]:
@@ -144,6 +168,7 @@ def load_node(path: str | Path) -> tuple[NodeSpec, Federation]:
     """
     path = Path(path)
     if path.is_dir():
+        _check_folder(path)
         path /= NODE_FILE
     content = read_toml(path, "node")
     if "nodes" in content and "training" in content:
@@ -161,6 +186,37 @@ def load_node(path: str | Path) -> tuple[NodeSpec, Federation]:
     spec = msgspec.structs.replace(spec, **paths)
     federation = load_federation(spec.plan)
     federation.index(spec.name)
-    for name in spec.peers:
-        federation.index(name)
+    _check_peers(spec, federation.names, path)
+    _check_target(spec, federation.training.schema, path)
     return spec, federation
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuse the folder of a whole federation."""
+    if (folder / NODE_FILE).exists():
+        return
+    if nodes := [str(one.parent) for one in sorted(folder.glob(f"*/{NODE_FILE}"))]:
+        raise PlanError(
+            f"`{folder}` is the federation's folder. Give a node's folder: "
+            f"{listing(nodes)}."
+        )
+
+
+def _check_peers(spec: NodeSpec, names: Sequence[str], path: Path) -> None:
+    for name in spec.peers:
+        if name not in names:
+            raise PlanError(
+                f"`{path}`: `peers` must name nodes of the plan, {few(names)}; got "
+                f"{name!r}.{did_you_mean(name, names)}"
+            )
+
+
+def _check_target(spec: NodeSpec, schema: Schema | None, path: Path) -> None:
+    """Refuse a target beside another one in the schema, which is what counts."""
+    if schema is None or schema.target is None or spec.target is None:
+        return
+    if spec.target != schema.target.column:
+        raise PlanError(
+            f"`{path}`: `target` must be the schema's target, "
+            f"`{schema.target.column}`, or left out; got `{spec.target}`."
+        )

@@ -128,12 +128,13 @@ def _doing(
         return "has its model and measures how well it does here"
     names = ", ".join(waits_for)
     if not training.transport.have_met:
-        return f"meets the others; waiting for {names}" if names else "meets the others"
-    what = f"trains layer {layer}"
-    if layer is None:
+        what = "is connecting to the other nodes"
+    elif layer is None:
         what = "compares its model with the others'"
     elif layer == 0 and training.transport.at.layer < 0:
         what = "agrees with the others on how to begin"
+    else:
+        what = f"trains layer {layer}"
     return f"{what}; waiting for {names}" if names else what
 
 

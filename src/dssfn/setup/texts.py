@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from ipaddress import ip_address
 from typing import Any
 
 import msgspec
 
 from dssfn.config import Plan
-from dssfn.federation import Federation, Member, split_address
+from dssfn.federation import Federation, Member, where_to_listen
 from dssfn.schema.text import schema_blocks
 from dssfn.toml_text import setting, toml_value
 
@@ -23,6 +22,7 @@ _PLAN_HEAD = """\
 _RULES = {
     "round_deadline": "seconds within which a lost neighbour is noticed",
     "secure": "whether messages are masked, so that nodes see only totals",
+    "mask_degree": "with how many other nodes each node shares masks",
     "min_nodes": "with fewer nodes, none takes part: two nodes learn each other's sums",
     "quorum": "this many nodes continue if others are gone; else all must be there",
     "leave_after": "seconds after which a missing node is left out",
@@ -271,7 +271,9 @@ def node_text(
     if member.address is None:
         listen = '# listen = "0.0.0.0:7400"  # no address: this node only calls others'
     else:
-        listen = f"{setting('listen', _listen(member.address))}  # the port to open"
+        listen = (
+            f"{setting('listen', where_to_listen(member.address))}  # the port to open"
+        )
     return _NODE.format(
         name=member.name,
         name_value=toml_value(member.name),
@@ -280,15 +282,3 @@ def node_text(
         listen=listen,
         peer=toml_value(peer),
     )
-
-
-def _listen(address: str) -> str:
-    """Return where to listen if others call this address."""
-    host, port = split_address(address)
-    try:
-        number = ip_address(host)
-    except ValueError:
-        return f"127.0.0.1:{port}" if host == "localhost" else f"0.0.0.0:{port}"
-    if number.is_loopback:
-        return address
-    return f"[::]:{port}" if number.version == 6 else f"0.0.0.0:{port}"

@@ -287,7 +287,7 @@ class RollCall:
         if not (0 < entry.version < most_versions and 0 < entry.floor <= most_epochs):
             raise ProtocolError("its roll call has impossible numbers")
         if entry.call is not None and not 0 < entry.call.epoch <= most_epochs:
-            raise ProtocolError("its roll call has impossible epochs")
+            raise ProtocolError("its roll call has impossible attempts")
 
     def _latest_epoch(self) -> int:
         entries = self.entries.values()

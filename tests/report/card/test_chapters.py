@@ -170,6 +170,16 @@ def test_privacy_says_whether_messages_were_masked(secure, words):
     assert ("messages are masked", "yes" if secure else "no") in chapter.tables[1].rows
 
 
+def test_those_who_may_collude_are_nodes_and_no_networks_of_an_ensemble():
+    plan = Plan(
+        n_features=2, classes=("a", "b"), epsilon=1.0, input_low=0.0, input_high=1.0,
+        colluders=2,
+    )  # fmt: skip
+    chapter = privacy_chapter(plan, secure=True)
+    assert ("nodes that may collude", "2") in chapter.tables[-1].rows
+    assert "member" not in " ".join(chapter.words)
+
+
 def test_privacy_says_what_this_plan_sends():
     assert "in layer 0 by fold;" in card()
     assert "by fold, each of whole nodes" in card(folds="nodes")

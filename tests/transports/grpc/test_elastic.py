@@ -117,7 +117,11 @@ def test_who_waits_to_be_taken_in_does_not_end_the_group(board):
 
 def test_too_few_nodes_give_up_with_the_names_of_the_others(board):
     board.patience = 0.5
-    with pytest.raises(PeerTimeout, match=r"n1, n2, n3, n4 .* 3 of 5 nodes must be"):
+    words = r"n1, n2, n3, n4 .* s \(`start_deadline`\)\. 3 of 5 nodes must be"
+    with pytest.raises(PeerTimeout, match=words):
+        board.gather()
+    board.have_met = True
+    with pytest.raises(PeerTimeout, match=r"for \d+ s\. 3 of 5 nodes must be"):
         board.gather()
 
 

@@ -443,6 +443,19 @@ def test_those_who_are_not_there_at_the_start_are_named_soon_and_once(board, cap
     assert caught.value.peer == "n2"
 
 
+def test_all_who_did_not_connect_in_time_are_named_with_the_setting(board):
+    board.patience = 2 * DEADLINE
+    board.hindered("n2", "connection refused")
+    with pytest.raises(PeerTimeout) as caught:
+        board.exchange(TAG, {}, [(1, 0)])  # also those that are not waited for now
+    assert str(caught.value) == (
+        "n1 and n2 (connection refused) did not connect within `start_deadline` = "
+        "0.4 s. Start this node again when they are running."
+    )
+    told = pb.Envelope.FromString(board.farewell(Reason.GAVE_UP)).goodbye
+    assert told.waiting_for == ["n1", "n2"]
+
+
 def test_what_is_known_of_neighbours_follows_what_they_say_and_do(board):
     assert not any(one.was_seen or one.is_up for one in board.sightings().values())
     link, stream = _greet(board)

@@ -24,7 +24,7 @@ _NOISY = (
     "adds noise and masks: all nodes receive noisy totals, and nobody sees the sums of "
     "a single node unless all of its mask partners collude. With or without any one "
     "row, the probability of any model changes by a factor of at most exp(epsilon), "
-    "except with a probability of delta. This also holds against members who know "
+    "except with a probability of delta. This also holds against nodes that know "
     "their own noise, up to the number that may collude."
 )
 
@@ -60,7 +60,7 @@ def _budget(plan: Plan) -> list[tuple[str, str]]:
         return []
     return [
         ("epsilon, delta", f"{plan.epsilon:g}, {plan.delta:g}"),
-        ("members who may collude", setting(plan.colluders)),
+        ("nodes that may collude", setting(plan.colluders)),
     ]
 
 

@@ -26,6 +26,7 @@ from dssfn.transports.grpc.switchboard import (
     BEATS,
     CHATTER,
     COMPLAINTS,
+    MOST_NAMED,
     Neighbour,
     Switchboard,
 )
@@ -33,7 +34,6 @@ from dssfn.transports.grpc.switchboard import (
 log = logging.getLogger("dssfn.node")
 
 CALLS = 8  # tables at once, for each node of the plan
-MOST_NAMED = 8  # nodes that are missing
 
 
 class ElasticSwitchboard(Switchboard):
@@ -157,18 +157,19 @@ class ElasticSwitchboard(Switchboard):
         self._given_up = tuple(at.names[node] for node in missing[:MOST_NAMED])
         names = ", ".join(self._given_up)
         n_here = n_nodes - len(missing)
+        setting = "" if self.have_met else " (`start_deadline`)"
         if n_here >= quorum:
             said = (
-                f"Nodes have not agreed on who takes part for {waited:.0f} s, "
+                f"Nodes have not agreed on who takes part for {waited:.0f} s{setting}, "
                 f"although {n_here} of {n_nodes} are connected. Some may be "
                 "computing, or may not follow the protocol: compare the logs of all "
                 "nodes"
             )
         else:
             said = (
-                f"Nodes {names} have not been connected for {waited:.0f} s. {quorum} "
-                f"of {n_nodes} nodes must be connected to continue (`quorum`), but "
-                f"only {n_here} are"
+                f"Nodes {names} have not been connected for {waited:.0f} s{setting}. "
+                f"{quorum} of {n_nodes} nodes must be connected to continue "
+                f"(`quorum`), but only {n_here} are"
             )
         raise PeerTimeout(f"{said}. Then start this node again.", peer=names)
 

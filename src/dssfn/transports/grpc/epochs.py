@@ -54,7 +54,7 @@ class Epochs:
         is_fresh = is_greeting and not self.newest
         most = MOST_EPOCHS if is_fresh else self.newest + EPOCHS_AHEAD
         if epoch > most:
-            raise ProtocolError(f"epoch {epoch} cannot follow {self.newest}")
+            raise ProtocolError(f"attempt {epoch} cannot follow attempt {self.newest}")
 
     def may_rise(self, neighbour: str, now: float) -> bool:
         """Return whether a neighbour may raise the epoch once more."""

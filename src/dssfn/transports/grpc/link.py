@@ -263,11 +263,26 @@ class Link:
         waited = self.goodbye is Reason.GAVE_UP and self.waiting_for
         return self.goodbye.value + (f" for {', '.join(waited)}" if waited else "")
 
+    @property
+    def is_unseen(self) -> bool:
+        """Whether the neighbour has never been connected."""
+        return self.peer_incarnation is None
+
+    @property
+    def in_brackets(self) -> str:
+        """What is known of the neighbour's absence, to end its name; or nothing."""
+        known = self.last_words or self.trouble
+        return f" ({known})" if known else ""
+
+    @property
+    def named(self) -> str:
+        """The neighbour's name, and what is known of its absence."""
+        return f"{self.name}{self.in_brackets}"
+
     def described(self, seconds: float) -> str:
         """Return a neighbour that is waited for, in words, and what is known of it."""
         if self.stream is None:
-            is_known = self.peer_incarnation is not None
-            state = "it is gone" if is_known else "it has not connected yet"
+            state = "it has not connected yet" if self.is_unseen else "it is gone"
             if self.trouble:
                 state += f" ({self.trouble})"
         elif self.waiting_for:

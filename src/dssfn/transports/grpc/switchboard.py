@@ -41,6 +41,7 @@ from dssfn.errors import (
     Regroup,
     TransportError,
 )
+from dssfn.hints import joined
 from dssfn.transports.base import (
     WAIT_WHEN_GONE,
     Account,
@@ -73,6 +74,7 @@ BEATS = 4  # heartbeats within the deadline
 SILENCE = 0.75  # of the deadline; a stream that is silent for longer is dead
 SLOWEST_LINE = 125_000  # bytes in a second; heartbeats wait behind long letters
 CHATTER = 64  # envelopes at once that are no new letter; then 32 in every deadline
+MOST_NAMED = 8  # nodes that are missing
 COMPLAINTS = 20  # deadlines between two lines about the same wait, at the most
 
 
@@ -170,7 +172,7 @@ class Switchboard:
                 link.enter(self.epoch)
             cause = self.epochs.cause
             epoch = self.epoch
-            text = "starting again together, epoch %d: %s"
+            text = "starting again together, attempt %d: %s"
             log.info(text, epoch, cause, extra={"epoch": epoch})
             # Before all have met, people may still be trying things out.
             if is_one_too_many and self.have_met:
@@ -281,7 +283,7 @@ class Switchboard:
         if self._failure:
             raise self._failure
         if self.epochs.newest > self.epoch:
-            raise Regroup(f"{self.epochs.cause}: epoch {self.epochs.newest} begins.")
+            raise Regroup(f"{self.epochs.cause}: attempt {self.epochs.newest} begins.")
 
     def _lose_patience(self, missing: list[Link], began: float, now: float) -> None:
         for link in missing:
@@ -295,19 +297,31 @@ class Switchboard:
                 )
             away = now - max(link.lost_since, began)
             if away > self.patience:
-                is_known = link.peer_incarnation is not None
-                came = "has been gone" if is_known else "has not connected"
-                known = link.last_words or link.trouble
-                words = f" ({known})" if known else ""
-                self._give_up(
-                    link.name,
-                    f"Node {link.name} {came} for {away:.0f} s{words}. Start this "
-                    "node again when that one is back.",
-                )
+                self._give_up_absent(link, away)
         self._check()
 
-    def _give_up(self, name: str, text: str) -> None:
-        self._given_up = (name,)
+    def _give_up_absent(self, link: Link, away: float) -> None:
+        """Give up a neighbour that is gone, or all that have never come."""
+        unseen = [one for one in self._links.values() if one.is_unseen]
+        if link.is_unseen and not self.have_met:
+            them = "it is" if len(unseen) == 1 else "they are"
+            self._give_up(
+                link.name,
+                f"{joined([one.named for one in unseen])} did not connect within "
+                f"`start_deadline` = {self.patience:g} s. Start this node again when "
+                f"{them} running.",
+                given_up=tuple(one.name for one in unseen[:MOST_NAMED]),
+            )
+            return
+        came = "has not connected" if link.is_unseen else "has been gone"
+        self._give_up(
+            link.name,
+            f"Node {link.name} {came} for {away:.0f} s{link.in_brackets}. Start this "
+            "node again when that one is back.",
+        )
+
+    def _give_up(self, name: str, text: str, given_up: tuple[str, ...] = ()) -> None:
+        self._given_up = given_up or (name,)
         self._failure = PeerTimeout(text, peer=name)
 
     def farewell(self, reason: Reason) -> bytes:
