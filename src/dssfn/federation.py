@@ -332,7 +332,7 @@ def _check_connected(
     parts = links.components()
     if len(parts) > 1:
         _, node = min(parts)
-        apart = [names[k] for k in np.flatnonzero(links.hops(node) >= 0)]
+        apart = [names[k] for k in np.flatnonzero(links.hops(node) >= 0).tolist()]
         are = "is" if len(apart) == 1 else "are"
         raise TopologyError(
             f"`edges` must connect all nodes, but {joined(apart)} {are} not connected "
