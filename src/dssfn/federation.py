@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from dssfn._typing import NodeId
-from dssfn.config import AUTO, Plan
+from dssfn.config import AUTO, Plan, n_honest
 from dssfn.errors import PlanError
 from dssfn.hints import did_you_mean
 from dssfn.node_names import check_node_name
@@ -152,7 +152,6 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def _check_private(self) -> None:
         """Refuse a budget of privacy that this federation cannot keep."""
-        colluders = self.training.colluders
         if not self.secure:
             raise PlanError(
                 "`epsilon` needs `secure` = true: each node adds only its share of "
@@ -166,11 +165,7 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 "a node's sums with only its own share of the noise; got "
                 f"{self.mask_degree}."
             )
-        if colluders >= len(self.nodes):
-            raise PlanError(
-                f"`colluders` must be fewer than the {len(self.nodes)} nodes, as only "
-                f"the noise of the others protects, got {colluders}."
-            )
+        n_honest(self.training, len(self.nodes))  # refuses more colluders than nodes
 
     def _check_quorum(self, quorum: int) -> None:
         """Refuse a quorum that two groups could have, or a training that needs all."""

@@ -108,7 +108,11 @@ Delta = Annotated[
     float, option("Probability that more than epsilon is revealed.", PRIVACY)
 ]
 Colluders = Annotated[
-    int, option("How many nodes may collude without weakening epsilon.", PRIVACY)
+    int,
+    option(
+        "How many nodes may collude without weakening epsilon; fewer than all nodes.",
+        PRIVACY,
+    ),
 ]
 InputLow = Annotated[
     float | None,

@@ -21,6 +21,7 @@ from dssfn.config.limits import (
 )
 from dssfn.config.memory import bytes_of
 from dssfn.config.plan import Plan
+from dssfn.config.private import n_honest
 
 __all__ = [
     "AUTO",
@@ -42,4 +43,5 @@ __all__ = [
     "UNITS",
     "Plan",
     "bytes_of",
+    "n_honest",
 ]
