@@ -27,8 +27,9 @@ from dssfn._typing import Array
 from dssfn.config import AUTO, Plan
 from dssfn.ensemble import Ensemble
 from dssfn.errors import InputError, ModelFileError
-from dssfn.hints import no_file
+from dssfn.hints import no_file, reason
 from dssfn.network import Network, random_digest
+from dssfn.results import MODEL_FILE
 from dssfn.training import Model
 
 KEY = "dssfn"
@@ -221,7 +222,7 @@ does not exist. Check the path.
     """
     path = Path(path)
     if not path.is_file():
-        raise ModelFileError(f"There is no model file: {no_file(path)}")
+        raise ModelFileError(f"There is no model file: {_not_there(path)}")
     try:
         with safe_open(path, framework="numpy") as file:
             # What the file says of itself is compared first, and only then read.
@@ -231,11 +232,10 @@ does not exist. Check the path.
             tensors: dict[str, Array] = {name: file.get_tensor(name) for name in shapes}
     except ModelFileError:
         raise
-    except (SafetensorError, OSError, ValueError) as exc:
-        raise ModelFileError(
-            f"`{path}` is damaged or not a safetensors file ({exc}). "
-            "Copy it again from where it was written."
-        ) from exc
+    except OSError as exc:
+        raise ModelFileError(f"`{path}` cannot be read: {reason(exc)}.") from exc
+    except (SafetensorError, ValueError) as exc:
+        raise ModelFileError(_unreadable(path, exc)) from exc
     network = _assemble(path, header.plan, tensors)
     if header.content != _digest(header.version, header.plan, tensors):
         raise ModelFileError(
@@ -248,6 +248,27 @@ does not exist. Check the path.
             "builds from its seed. Use the version of dssfn that wrote it."
         )
     return network
+
+
+def _not_there(path: Path) -> str:
+    """Return the message about a path that is not that of a file."""
+    inside = path / MODEL_FILE
+    if inside.is_file():
+        return f"`{path}` is a folder; give `{inside}`."
+    return no_file(path)
+
+
+def _unreadable(path: Path, exc: Exception) -> str:
+    """Return the message about a file that is damaged, or was never a model."""
+    if path.suffix.lower() != Path(MODEL_FILE).suffix:
+        return (
+            f"`{path}` is not a model file. Give the {MODEL_FILE} that a training "
+            "wrote."
+        )
+    return (
+        f"`{path}` is damaged or not a safetensors file ({exc}). Copy it again from "
+        "where it was written."
+    )
 
 
 def who_took_part(path: str | Path) -> tuple[tuple[str, ...], ...]:
