@@ -18,7 +18,7 @@ from dssfn.errors import PlanError
 from dssfn.hints import did_you_mean
 from dssfn.node_names import check_node_name
 from dssfn.schema import Column, Schema, Target
-from dssfn.toml_text import convert_toml, read_toml
+from dssfn.toml_text import PLAN, convert_toml, read_toml
 from dssfn.topology import Topology, build_topology, from_edges
 
 NO_SETTING = "(no such setting)"
@@ -339,7 +339,7 @@ STRUCTS = (Federation, Plan, Graph, Member, Schema, Column, Target)
 
 def load_federation(path: str | Path) -> Federation:
     """Read a plan file."""
-    content = read_toml(path, "plan")
+    content = read_toml(path, PLAN)
     training = content.get("training")
     if isinstance(training, dict):
         if "targets" in training and "schema" not in training:
@@ -355,7 +355,10 @@ def load_federation(path: str | Path) -> Federation:
                     "in, with the same value on every node."
                 )
         if "schema" in training:
-            schema: Schema = convert_toml(training["schema"], Schema, path, STRUCTS)
+            under = ("training", "schema")
+            schema: Schema = convert_toml(
+                training["schema"], Schema, path, STRUCTS, under
+            )
             for name, value in schema.settings().items():
                 training.setdefault(name, value)
         if isinstance(training.get("feature_names"), list):

@@ -28,6 +28,7 @@ _ARGUMENTS = {
 # columns, which may be any, by what only an argument's name has.
 _FIRST = re.compile(r"^`(\w+)`(?= must|:| = | x )")
 _ANOTHER = re.compile(r"`([a-z]+_[a-z]+)`")
+_OF_A_FILE = re.compile(r"^`[^`]*\.toml`")  # its settings keep the names that it has
 
 
 def by_option(message: str, options: Mapping[str, str]) -> str:
@@ -45,6 +46,9 @@ def by_option(message: str, options: Mapping[str, str]) -> str:
     >>> by_option("`n_nodes` must be positive, got 0.", {"nodes": "--nodes"})
     '`--nodes` must be positive, got 0.'
     """
+
+    if _OF_A_FILE.match(message):
+        return message
 
     def option(found: re.Match[str]) -> str:
         name = _ARGUMENTS.get(found[1], found[1])

@@ -16,7 +16,7 @@ from dssfn.federation import Federation, load_federation, split_address
 from dssfn.hints import unknown
 from dssfn.node.log_file import BACKUPS, MAX_BYTES
 from dssfn.node.log_format import FORMATS, TEXT
-from dssfn.toml_text import convert_toml, read_toml
+from dssfn.toml_text import NODE, convert_toml, read_toml
 
 NODE_FILE = "node.toml"
 LEAST_LOG = 4096  # bytes
@@ -145,12 +145,7 @@ def load_node(path: str | Path) -> tuple[NodeSpec, Federation]:
     path = Path(path)
     if path.is_dir():
         path /= NODE_FILE
-    content = read_toml(path, "node")
-    if "nodes" in content and "training" in content:
-        raise PlanError(
-            f"`{path}` must be a node's file, got a federation's plan. Give the "
-            f"{NODE_FILE} that refers to it."
-        )
+    content = read_toml(path, NODE)
     spec: NodeSpec = convert_toml(content, NodeSpec, path, [NodeSpec, ReadOptions])
     folder = path.resolve().parent
     paths = {
