@@ -166,11 +166,14 @@ def network_of(given: object) -> Model:
     found = getattr(given, "network_", given)
     if isinstance(found, Network | Ensemble):
         return found
-    unfitted = " Call its `fit` first, or pass the estimator inside it."
+    way_out = ""
+    if hasattr(given, "fit"):
+        way_out = " Call its `fit` first, or pass the estimator inside it."
+    elif isinstance(given, str | Path):
+        way_out = " `dssfn.load_network` reads one from a file."
     raise InputError(
         "`network` must be a Network or a fitted estimator, which has one as "
-        f"`network_`, got {type(given).__name__}."
-        f"{unfitted if hasattr(given, 'fit') else ''}"
+        f"`network_`, got {type(given).__name__}.{way_out}"
     )
 
 

@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
 )
 
 from dssfn._typing import Array
-from dssfn.config import Plan, bytes_of
+from dssfn.config import Plan, bytes_of, check_seed
 from dssfn.datasets import Dataset
 from dssfn.errors import DataError, InputError, PlanError
 from dssfn.estimators.tables import (
@@ -34,6 +34,7 @@ from dssfn.estimators.tables import (
 )
 from dssfn.estimators.verbosity import layer_reports
 from dssfn.hosting import Simulation, Traffic
+from dssfn.modelfile import network_of
 from dssfn.presets import resolve
 from dssfn.records import LayerRecord
 from dssfn.runs import Run, divided, make_plan, train
@@ -163,6 +164,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     @classmethod
     def from_network(cls, network: Model) -> Self:
         """Return a fitted estimator that predicts with a network, e.g. from a file."""
+        network = network_of(network)
         plan = network.plan
         shared = [name for name in cls().get_params() if name in PLAN_FIELDS]
         settings = {name: getattr(plan, name) for name in shared}
@@ -212,6 +214,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         seed, preset = given["random_state"], given["preset"]
         if not isinstance(seed, int):
             seed = int(check_random_state(seed).randint(np.iinfo(np.int32).max))
+        check_seed("random_state", seed)
         settings = {name: given[name] for name in given if name in PLAN_FIELDS}
         for name in ("image_shape", "input_low", "input_high"):
             if np.ndim(settings.get(name, 0)) == 1:

@@ -74,7 +74,8 @@ class Classifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         classes = np.unique(y)
         if len(classes) < 2:
             raise DataError(
-                f"`y` must hold at least two classes, got one class: {classes[0]!r}."
+                "`y` must hold at least two classes, got one class: "
+                f"{plain(classes[0])!r}."
             )
         if not all(isinstance(label, Label) for label in classes.tolist()):
             raise DataError(
