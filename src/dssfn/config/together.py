@@ -90,7 +90,7 @@ def _check_fixed_size(plan: Plan) -> None:
     if plan.scale not in (AUTO, "columns"):
         raise PlanError(
             f"`scale` = {plan.scale!r} needs `members` of at least 2: one network "
-            "of fixed size divides every column by its own deviation."
+            "of fixed size divides every column by its standard deviation."
         )
     _check_validated(plan, "one network of fixed size leaves no samples out")
 
