@@ -265,7 +265,9 @@ def _simulated(network: SimulatedNetwork | None) -> list[tuple[str, str]]:
     ]
 
 
-def _distance(value: float) -> str:
+def _distance(value: float | None) -> str:
+    if value is None:
+        return NONE
     return f"{value:.1e}" if value else "0 (identical)"
 
 
