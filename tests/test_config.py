@@ -79,6 +79,21 @@ def test_an_image_shape_must_be_that_of_the_features(shape, said):
         Plan(**BASE, image_shape=shape)
 
 
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"classes": "ab"}, "`classes` must be a sequence of labels, got 'ab'"),
+        ({"feature_names": "ab"}, "`feature_names` must be a sequence of names"),
+        ({"targets": "ab", "classes": ()}, "`targets` must be a sequence of names"),
+        ({"image_shape": 12}, r"`image_shape` must be a tuple such as \(28, 28\), got"),
+        ({"class_weight": 3}, "`class_weight` must be .* got 3"),
+    ],
+)
+def test_one_value_where_there_must_be_several_is_refused(settings, said):
+    with pytest.raises(PlanError, match=said):
+        Plan(**BASE | settings)
+
+
 def test_an_image_shape_needs_integers():
     with pytest.raises(PlanError, match=r"`image_shape` needs .* other than dense"):
         Plan(**BASE, image_shape=(3, 4), units="dense")

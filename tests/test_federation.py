@@ -306,11 +306,23 @@ def test_feature_names_say_how_many_features_there_are(write):
         (
             "[training]",
             "[training]\nn_layers = 1000000000",
-            "`n_layers` must be at most",
+            "`n_layers` under [training] must be at most",
         ),
-        ("[training]", "[training]\nwidth = 1000000000", "`width` must be at most"),
-        ("[training]", "[training]\nn_iter = 1000000000", "`n_iter` must be at most"),
-        ("[training]", "[training]\nn_rounds = 1000000000", "`n_rounds` must be"),
+        (
+            "[training]",
+            "[training]\nwidth = 1000000000",
+            "`width` under [training] must be",
+        ),
+        (
+            "[training]",
+            "[training]\nn_iter = 1000000000",
+            "`n_iter` under [training] must be",
+        ),
+        (
+            "[training]",
+            "[training]\nn_rounds = 1000000000",
+            "`n_rounds` under [training] must be",
+        ),
         ('{name = "b"}', "3", "nodes"),
         ("[graph]", "[graph]\n\x00", "not a TOML file"),
     ],
@@ -325,7 +337,11 @@ def test_a_plan_file_that_breaks_a_rule_is_refused(write, old, new, words):
 
 
 TOO_LONG = {
-    "a seed": ("[training]", f"[training]\nseed = {2**63}", "`seed` must be at most"),
+    "a seed": (
+        "[training]",
+        f"[training]\nseed = {2**63}",
+        "`seed` under [training] must be",
+    ),
     "a class": ('["no", "yes"]', f'["no", "{"y" * 1001}"]', "at most 1000 characters"),
     "classes": ('["no", "yes"]', str([*range(10_001)]), "at most 10000"),
     "a feature": ('["x", "y"]', f'["x", "{"y" * 1001}"]', "at most 1000 characters"),

@@ -67,6 +67,21 @@ def test_every_cut_of_the_file_is_refused(path):
             load_network(path)
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("plan.toml", "secure = true\n"), ("result.json", "{}"), ("a.csv", "a,b\n1,2\n")],
+)
+def test_a_file_that_was_never_a_model_is_not_called_damaged(tmp_path, name, content):
+    file = tmp_path / name
+    file.write_text(content)
+    with pytest.raises(ModelFileError) as error:
+        load_network(file)
+    assert str(error.value) == (
+        f"`{file}` is not a model file. Give the model.safetensors that a training "
+        "wrote."
+    )
+
+
 def test_a_flipped_byte_is_noticed(path):
     content = path.read_bytes()
     for position in range(0, len(content), 7):
@@ -142,9 +157,13 @@ def test_a_missing_file_is_named(tmp_path):
         load_network(tmp_path / "nowhere.safetensors")
 
 
-def test_a_folder_and_a_mistyped_name_are_answered_by_the_way_out(path):
-    with pytest.raises(ModelFileError, match=r"is a folder; give a file in it"):
+def test_a_folder_and_a_mistyped_name_are_answered_by_the_way_out(path, tmp_path):
+    with pytest.raises(ModelFileError) as error:
         load_network(path.parent)
+    assert str(error.value).endswith(f"`{path.parent}` is a folder; give `{path}`.")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ModelFileError, match=r"is a folder; give a file in it"):
+        load_network(tmp_path / "empty")
     with pytest.raises(ModelFileError, match=r"Did you mean `model\.safetensors`"):
         load_network(path.with_suffix(".safetensor"))
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from dssfn.ball import project_ball, solve_ball
 from dssfn.config import Plan
 from dssfn.datasets import load
-from dssfn.errors import DataError, NumericalError
+from dssfn.errors import DataError, NumericalError, PlanError, TopologyError
+from dssfn.events.simulation import simulate_events
 from dssfn.lockstep import Workers, drive
 from dssfn.network import random_matrix
 from dssfn.programs import INPUTS, Agreed
@@ -356,6 +357,20 @@ def test_a_shard_must_fit_the_plan():
         simulate([shard], plan, ALONE)
     with pytest.raises(DataError, match="1 nodes, got 2"):
         simulate([shard, shard], plan, ALONE)
+
+
+@pytest.mark.parametrize("train", [simulate, simulate_events])
+def test_arguments_of_another_type_are_named(train):
+    shard = Shard(np.ones((2, 4)), one_hot(np.array([0, 1, 0, 1]), 2))
+    plan = Plan(n_features=2, classes=(0, 1))
+    with pytest.raises(TopologyError, match="`topology` must be a Topology, got str"):
+        train([shard], plan, "circular")
+    with pytest.raises(PlanError, match="`plan` must be a Plan, got dict"):
+        train([shard], {"n_features": 2}, ALONE)
+    with pytest.raises(DataError, match="`shards` must hold Shard objects, got nda"):
+        train([shard.X], plan, ALONE)
+    with pytest.raises(DataError, match="a list with one Shard for each node, got S"):
+        train(shard, plan, ALONE)
 
 
 BUILTIN = ("digits", "wine", "breast_cancer", "iris")

@@ -15,14 +15,14 @@ import msgspec
 import numpy as np
 
 from dssfn._typing import NodeId
-from dssfn.config import AUTO, Plan
+from dssfn.config import AUTO, Plan, n_honest
 from dssfn.errors import PlanError, TopologyError
 from dssfn.graph_links import Links
 from dssfn.hints import did_you_mean, joined
 from dssfn.masking import check_mask_degree
 from dssfn.node_names import check_node_name
 from dssfn.schema import Column, Schema, Target
-from dssfn.toml_text import convert_toml, read_toml
+from dssfn.toml_text import PLAN, convert_toml, read_toml
 from dssfn.topology import Topology, build_topology, from_edges
 
 NO_SETTING = "(no such setting)"
@@ -160,14 +160,13 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Refuse a number of mask partners that these nodes cannot have."""
         if not self.secure:
             raise PlanError(
-                "`mask_degree` must come with `secure` = true: without masks there "
+                "`mask_degree` must come with `secure = true`: without masks there "
                 f"are no partners to share them with; got {degree}. Leave it out."
             )
         check_mask_degree(len(self.nodes), degree)
 
     def _check_private(self) -> None:
         """Refuse a budget of privacy that this federation cannot keep."""
-        colluders = self.training.colluders
         if not self.secure:
             raise PlanError(
                 "`epsilon` needs `secure = true`: each node adds only its share of "
@@ -181,11 +180,7 @@ class Federation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 "a node's sums with only its own share of the noise; got "
                 f"{self.mask_degree}."
             )
-        if colluders >= len(self.nodes):
-            raise PlanError(
-                f"`colluders` must be fewer than the {len(self.nodes)} nodes, as only "
-                f"the noise of the others protects, got {colluders}."
-            )
+        n_honest(self.training, len(self.nodes))  # refuses more colluders than nodes
 
     def _check_quorum(self, quorum: int) -> None:
         """Refuse a quorum that two groups could have, or a training that needs all."""
@@ -395,7 +390,7 @@ STRUCTS = (Federation, Plan, Graph, Member, Schema, Column, Target)
 
 def load_federation(path: str | Path) -> Federation:
     """Read a plan file."""
-    content = read_toml(path, "plan")
+    content = read_toml(path, PLAN)
     training = content.get("training")
     if isinstance(training, dict):
         if "targets" in training and "schema" not in training:
@@ -411,7 +406,10 @@ def load_federation(path: str | Path) -> Federation:
                     "in, with the same value on every node."
                 )
         if "schema" in training:
-            schema: Schema = convert_toml(training["schema"], Schema, path, STRUCTS)
+            under = ("training", "schema")
+            schema: Schema = convert_toml(
+                training["schema"], Schema, path, STRUCTS, under
+            )
             for name, value in schema.settings().items():
                 training.setdefault(name, value)
         if isinstance(training.get("feature_names"), list):

@@ -27,8 +27,9 @@ from dssfn._typing import Array
 from dssfn.config import AUTO, Plan
 from dssfn.ensemble import Ensemble
 from dssfn.errors import InputError, ModelFileError
-from dssfn.hints import no_file
+from dssfn.hints import no_file, reason
 from dssfn.network import Network, random_digest
+from dssfn.results import MODEL_FILE
 from dssfn.training import Model
 
 KEY = "dssfn"
@@ -168,11 +169,14 @@ def network_of(given: object) -> Model:
     found = getattr(given, "network_", given)
     if isinstance(found, Network | Ensemble):
         return found
-    unfitted = " Call its `fit` first, or pass the estimator inside it."
+    way_out = ""
+    if hasattr(given, "fit"):
+        way_out = " Call its `fit` first, or pass the estimator inside it."
+    elif isinstance(given, str | Path):
+        way_out = " `dssfn.load_network` reads one from a file."
     raise InputError(
         "`network` must be a Network or a fitted estimator, which has one as "
-        f"`network_`, got {type(given).__name__}."
-        f"{unfitted if hasattr(given, 'fit') else ''}"
+        f"`network_`, got {type(given).__name__}.{way_out}"
     )
 
 
@@ -224,7 +228,7 @@ does not exist. Check the path.
     """
     path = Path(path)
     if not path.is_file():
-        raise ModelFileError(f"There is no model file: {no_file(path, [SUFFIX])}")
+        raise ModelFileError(f"There is no model file: {_not_there(path)}")
     try:
         with safe_open(path, framework="numpy") as file:
             # What the file says of itself is compared first, and only then read.
@@ -234,11 +238,10 @@ does not exist. Check the path.
             tensors: dict[str, Array] = {name: file.get_tensor(name) for name in shapes}
     except ModelFileError:
         raise
-    except (SafetensorError, OSError, ValueError) as exc:
-        raise ModelFileError(
-            f"`{path}` is damaged or not a safetensors file ({exc}). "
-            "Copy it again from where it was written."
-        ) from exc
+    except OSError as exc:
+        raise ModelFileError(f"`{path}` cannot be read: {reason(exc)}.") from exc
+    except (SafetensorError, ValueError) as exc:
+        raise ModelFileError(_unreadable(path, exc)) from exc
     network = _assemble(path, header.plan, tensors)
     if header.content != _digest(header.version, header.plan, tensors):
         raise ModelFileError(
@@ -251,6 +254,27 @@ does not exist. Check the path.
             "builds from its seed. Use the version of dssfn that wrote it."
         )
     return network
+
+
+def _not_there(path: Path) -> str:
+    """Return the message about a path that is not that of a file."""
+    inside = path / MODEL_FILE
+    if inside.is_file():
+        return f"`{path}` is a folder; give `{inside}`."
+    return no_file(path, [SUFFIX])
+
+
+def _unreadable(path: Path, exc: Exception) -> str:
+    """Return the message about a file that is damaged, or was never a model."""
+    if path.suffix.lower() != SUFFIX:
+        return (
+            f"`{path}` is not a model file. Give the {MODEL_FILE} that a training "
+            "wrote."
+        )
+    return (
+        f"`{path}` is damaged or not a safetensors file ({exc}). Copy it again from "
+        "where it was written."
+    )
 
 
 def who_took_part(path: str | Path) -> tuple[tuple[str, ...], ...]:

@@ -341,8 +341,8 @@ def _check(n_samples: int, n_columns: int) -> None:
 def _check_settings(n_repeats: int, seed: int, most_samples: int) -> None:
     if not 2 <= n_repeats <= MOST_REPEATS:
         raise InputError(
-            f"`n_repeats` must lie in 2..{MOST_REPEATS}, so that a deviation can be "
-            f"computed, got {n_repeats}."
+            f"`n_repeats` must lie in 2..{MOST_REPEATS}, so that a standard deviation "
+            f"can be computed, got {n_repeats}."
         )
     if seed < 0:
         raise InputError(f"`seed` must be at least 0, got {seed}.")

@@ -17,7 +17,6 @@ from typing import Any, TypeVar
 from dssfn._typing import NodeId, Numbers
 from dssfn.config import Plan, bytes_of
 from dssfn.consensus import Attending, Averaging
-from dssfn.errors import DataError
 from dssfn.exact.bounds import MOST_NODE_SAMPLES
 from dssfn.federation import check_secure
 from dssfn.hosting import Book, Simulation, Traffic, start_programs
@@ -29,7 +28,7 @@ from dssfn.programs import Message, Program
 from dssfn.records import LayerRecord
 from dssfn.shard import Joined, Samples
 from dssfn.topology import Topology
-from dssfn.training import check_samples
+from dssfn.training import check_network, check_samples
 
 Result = TypeVar("Result")
 
@@ -80,8 +79,9 @@ def simulate(
 
     Raises
     ------
-    DataError
-        If there is not one shard for each node, or shards do not fit the plan.
+    InputError
+        If there is not one shard for each node, shards do not fit the plan, or an
+        argument is of another type.
 
     Examples
     --------
@@ -97,11 +97,7 @@ def simulate(
     >>> len(result.history), bool(result.node_spread < 1e-8)
     (3, True)
     """
-    if len(shards) != topology.n_nodes:
-        raise DataError(
-            f"`shards` must hold one shard for each of the {topology.n_nodes} nodes, "
-            f"got {len(shards)}."
-        )
+    check_network(shards, plan, topology)
     budget = None if memory is None else bytes_of(memory)
     start = time.perf_counter()
     plan, averaging = settle(plan, topology)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from dssfn.errors import PlanError
-from dssfn.hints import did_you_mean
+from dssfn.setting_errors import what_is_wrong
 
 LINE = 88
 
@@ -62,74 +62,94 @@ def toml_value(value: Any) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def read_toml(
-    path: str | Path, what: str, command: str = "dssfn federation init"
-) -> dict[str, Any]:
-    """Return the content of a TOML file.
+@dataclass(frozen=True, slots=True)
+class FileKind:
+    """A kind of TOML file, and what it is recognised by.
 
     Parameters
     ----------
-    path : str or Path
-        The file.
-    what : str
-        What it is called in a message.
-    command : str
-        The command that writes such files.
+    name : str
+        What it is called, with its article.
+    way_out : str
+        Where such files come from, as a sentence.
+    marks : tuple of str
+        Settings of the whole file that no other kind has.
     """
+
+    name: str
+    way_out: str
+    marks: tuple[str, ...]
+
+
+PLAN = FileKind(
+    "a federation's plan",
+    "`dssfn federation init` writes a plan.",
+    ("nodes", "graph", "training"),
+)
+SCHEMA = FileKind(
+    "a schema", "`dssfn schema FILE` writes a schema.", ("columns", "target")
+)
+NODE = FileKind(
+    "a node's file",
+    "Give a node.toml, which `dssfn federation init` writes for each node.",
+    ("name", "plan", "data", "certificate", "key", "authorities"),
+)
+
+
+def read_toml(path: str | Path, kind: FileKind) -> dict[str, Any]:
+    """Return the content of a TOML file, which must be of this kind."""
     path = Path(path)
     try:
         with path.open("rb") as file:
-            return tomllib.load(file)
+            content = tomllib.load(file)
     # Also numbers too long to be read, and lists in lists in lists.
     except (ValueError, RecursionError) as exc:
         raise PlanError(f"`{path}` is not a TOML file: {exc}") from exc
     except OSError as exc:
         raise PlanError(
-            f"The {what} file `{path}` cannot be read: {exc.strerror}. `{command}` "
-            "writes one."
+            f"`{path}` cannot be read: {exc.strerror}. {kind.way_out}"
         ) from exc
+    if came := _another_kind(content, kind):
+        raise PlanError(f"`{path}` must be {kind.name}, got {came}. {kind.way_out}")
+    return content
+
+
+def _another_kind(content: dict[str, Any], wanted: FileKind) -> str | None:
+    """Return what a file is that has nothing of the kind that is wanted.
+
+    >>> _another_kind({"nodes": [], "training": {}}, SCHEMA)
+    "a federation's plan"
+    """
+    if not content:
+        return "an empty file"
+    if _is_marked(content, wanted):
+        return None
+    found = (kind for kind in (PLAN, SCHEMA, NODE) if _is_marked(content, kind))
+    return next((kind.name for kind in found), None)
+
+
+def _is_marked(content: dict[str, Any], kind: FileKind) -> bool:
+    # A node names its target, and a schema describes it in a table.
+    return any(
+        mark in content and (mark != "target" or isinstance(content[mark], dict))
+        for mark in kind.marks
+    )
 
 
 def convert_toml(
-    content: dict[str, Any],
+    content: Any,
     kind: Any,
     path: str | Path,
     kinds: Sequence[type[msgspec.Struct]],
+    under: tuple[str, ...] = (),
 ) -> Any:
     """Return a checked struct from the content of a TOML file.
 
-    `kinds` are all structs in it, whose settings may have been mistyped.
+    `kinds` are all structs in it, whose settings may have been mistyped; `under` is the
+    table of the file that the content is, if it is not the whole file.
     """
     try:
         return msgspec.convert(content, kind)
     except msgspec.ValidationError as exc:
-        said = _with_name(str(exc), content)
-        near = _near_setting(said, kinds)
-        said = said.replace("Object contains unknown field", "there is no setting")
-        raise PlanError(f"`{path}`: {said}{near}") from exc
-
-
-def _with_name(said: str, content: dict[str, Any]) -> str:
-    """Return what msgspec says, with the name of the table in a list that it is about.
-
-    >>> _with_name("No - at `$.columns[0].unit`", {"columns": [{"name": "age"}]})
-    'No - at `$.columns[0].unit`, of `age`'
-    """
-    found = re.search(r" - at `\$\.([\w.]+)\[(\d+)\]\S*`$", said)
-    if found is None:
-        return said
-    table: Any = content
-    for key in found[1].split("."):
-        table = table[key]
-    named = table[int(found[2])]
-    name = named.get("name") if isinstance(named, dict) else None
-    return f"{said}, of `{name}`" if name else said
-
-
-def _near_setting(said: str, kinds: Sequence[type[msgspec.Struct]]) -> str:
-    """Return the setting that was probably meant by one that msgspec does not know."""
-    mistyped = re.search(r"unknown field `(.*?)`", said)
-    if mistyped is None:
-        return ""
-    names = [name for one in kinds for name in one.__struct_fields__]
-    return "." + did_you_mean(mistyped[1], names)
+        said = what_is_wrong(exc, content, kinds, under)
+        raise PlanError(f"`{path}`: {said}") from exc

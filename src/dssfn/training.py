@@ -6,20 +6,21 @@ samples and labels stay in here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from dssfn import ensemble, fixed_size, privacy
 from dssfn._typing import NodeId
 from dssfn.config import Plan
 from dssfn.ensemble import AgreedScores, Ensemble
-from dssfn.errors import DataError
+from dssfn.errors import DataError, PlanError, TopologyError
 from dssfn.network import Network
 from dssfn.privacy import NoiseSource
 from dssfn.programs import MembersOf, Program
 from dssfn.progress import Progress
 from dssfn.records import LayerRecord
 from dssfn.shard import Samples
+from dssfn.topology import Topology
 
 Model: TypeAlias = Network | Ensemble
 
@@ -158,6 +159,35 @@ def check_stages(plan: Plan, progress: Progress) -> None:
         ensemble.check_stages(plan, progress)
     else:
         fixed_size.check_stages(plan, progress)
+
+
+def check_network(shards: Sequence[Samples], plan: Plan, topology: Topology) -> None:
+    """Refuse what is not a shard for each node of a graph, and a plan."""
+    if not isinstance(topology, Topology):
+        raise TopologyError(
+            f"`topology` must be a Topology, got {type(topology).__name__}. "
+            "`dssfn.build_topology` makes one."
+        )
+    if not isinstance(plan, Plan):
+        raise PlanError(
+            f"`plan` must be a Plan, got {type(plan).__name__}. `dssfn.Plan` makes one."
+        )
+    if not isinstance(shards, Sequence):
+        raise DataError(
+            "`shards` must be a list with one Shard for each node, got "
+            f"{type(shards).__name__}."
+        )
+    for one in shards:
+        if not hasattr(one, "chunks"):
+            raise DataError(
+                f"`shards` must hold Shard objects, got {type(one).__name__}. "
+                "`dssfn.Shard` makes one of `X` and `T`."
+            )
+    if len(shards) != topology.n_nodes:
+        raise DataError(
+            f"`shards` must hold one shard for each of the {topology.n_nodes} nodes, "
+            f"got {len(shards)}."
+        )
 
 
 def check_samples(samples: Samples, plan: Plan) -> None:

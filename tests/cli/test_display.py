@@ -64,12 +64,27 @@ def test_a_network_of_given_size_has_no_columns_of_validation(capsys):
 
 def test_rounds_beside_the_layers_are_told_under_the_table(capsys):
     result = sample_result()
-    assert "Outside the layers: 8 rounds to agree on the inputs." in shown(
+    assert "Outside the layers: 8 rounds to agree on the input scaling." in shown(
         result, capsys
     )
     result["communication"]["after_layers"] = {"rounds": 10, "bytes_total": 0}
-    both = "8 rounds to agree on the inputs, 10 rounds to score the model."
+    both = "8 rounds to agree on the input scaling, 10 rounds to score the model."
     assert both in " ".join(shown(result, capsys).split())
+
+
+@pytest.mark.parametrize("result", [found_result(), sample_result()])
+def test_decibels_are_explained_once_under_the_table(result, capsys):
+    assert shown(result, capsys).count("dB: squared error relative to predicting") == 1
+
+
+def test_nodes_whose_models_are_the_same_bits_are_called_identical(capsys):
+    result = found_result()
+    result["equivalence"] |= {"node_spread": 0.0}
+    lines = shown(result, capsys).splitlines()
+    (line,) = (one for one in lines if one.startswith("nodes' models differ by"))
+    assert line.split("at most")[1].strip() == "0 (identical)"
+    result["equivalence"] |= {"node_spread": 2e-9}
+    assert "2.0e-09" in shown(result, capsys)
 
 
 def test_a_small_ridge_fits_into_the_table(capsys, monkeypatch):

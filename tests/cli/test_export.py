@@ -110,7 +110,7 @@ def test_what_cannot_be_exported_leaves_the_file_as_it_was(
     out.write_bytes(b"another file")
     monkeypatch.setitem(sys.modules, "onnx", None)
     assert 'pip install "dssfn[onnx]"' in wrong("export", model, out)
-    assert "not a safetensors file" in wrong("export", out, tmp_path / "two.onnx")
+    assert "is not a model file" in wrong("export", out, tmp_path / "two.onnx")
     assert out.read_bytes() == b"another file"
     assert not (tmp_path / "two.onnx").exists()
 

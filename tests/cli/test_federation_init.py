@@ -115,7 +115,7 @@ def test_what_an_option_says_is_in_the_plan_that_init_writes(tmp_path, name):
         (
             "a,b,c",
             ("--mask-degree", 2, "--no-secure"),
-            "must come with `secure` = true",
+            "must come with `--secure`",
         ),
     ],
 )

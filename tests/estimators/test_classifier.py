@@ -200,7 +200,8 @@ def test_an_estimator_from_a_network_predicts_the_same():
         ({"n_iter": 1.5}, PlanError, "n_iter"),
         ({"mu_input": float("nan")}, PlanError, "mu_input"),
         ({"preset": "papper"}, PlanError, "preset"),
-        ({"random_state": -1}, PlanError, "seed"),
+        ({"random_state": -1}, PlanError, "^`random_state` must be .* got -1"),
+        ({"image_shape": 28}, PlanError, r"a tuple such as \(28, 28\), got 28"),
         ({"n_nodes": 0}, TopologyError, "n_nodes"),
         ({"n_nodes": 151}, DataError, "151 nodes for 150 samples"),
         ({"degree": 3}, TopologyError, "degree"),
@@ -214,8 +215,13 @@ def test_wrong_settings_are_named(settings, error, word):
         DSSFNClassifier(**{"n_nodes": 4, **SMALL, **settings}).fit(X, y)
 
 
+def test_a_path_is_not_a_network():
+    with pytest.raises(InputError, match=r"got str\. `dssfn\.load_network` reads"):
+        SSFNClassifier.from_network("model.safetensors")
+
+
 def test_a_single_class_is_refused():
-    with pytest.raises(DataError, match="two classes"):
+    with pytest.raises(DataError, match=r"two classes, got one class: 1\.$"):
         SSFNClassifier(**SMALL).fit(np.ones((4, 2)), [1, 1, 1, 1])
 
 

@@ -109,13 +109,25 @@ def test_regressors_take_names_too(iris):
 @pytest.mark.parametrize(
     ("settings", "partition", "error", "said"),
     [
-        ({"n_nodes": 4}, NAMES, PlanError, "got 3 nodes for a graph of 4"),
+        (
+            {"n_nodes": 4},
+            NAMES,
+            PlanError,
+            "as many nodes as the graph has, 4; got only `Basel`, `Chur`, `Genf`",
+        ),
         (
             {"topology": nx.path_graph(4)},
             NAMES,
             PlanError,
-            "got 3 nodes for a graph of",
+            "as many nodes as the graph has, 4; got only",
         ),
+        (
+            {"n_nodes": 3},
+            np.full(150, 9),
+            PlanError,
+            "must use every node from 0 to 2; got only `9`",
+        ),
+        ({"n_nodes": 2}, np.arange(150) % 3, PlanError, "0 to 1; got `0`, `1`, `2`"),
         (
             {"topology": nx.path_graph(["Chur", "Basel", "Genf"])},
             np.char.replace(NAMES, "Basel", "basel"),

@@ -75,7 +75,7 @@ def test_the_same_table_of_polars_gives_the_same_model(table):
 def test_strings_are_categories_by_request(table, chosen):
     X, y = table
     text = pd.DataFrame({"kind": X["kind"].astype(str), "height": X["height"]})
-    with pytest.raises(ValueError, match="could not convert"):
+    with pytest.raises(ValueError, match="Column `kind` of `X` holds text"):
         SSFNClassifier(**SMALL).fit(text, y)
     model = SSFNClassifier(**SMALL, categorical_features=chosen).fit(text, y)
     assert model.network_.plan.feature_names[:2] == ("kind=ash", "kind=elm")
@@ -203,3 +203,53 @@ def test_what_was_never_seen_is_another_if_the_schema_has_others(table, tmp_path
     network = estimator.network_
     expected = network.probabilities(network.scores(encoded)).T
     np.testing.assert_array_equal(predicted, expected)
+
+
+def _unfit_tables():
+    """Tables with a column of text or dates, and how the error ends."""
+    text, days = ["a", "b"] * 10, pd.date_range("2026-01-01", periods=20)
+    number = np.arange(20.0)
+    as_category = 'holds text. Convert it with `X.astype({"seen": "category"})`.'
+    as_numbers = "holds dates. Convert it to numbers."
+    kinds = pd.Categorical(text)
+    return {
+        "text": (pd.DataFrame({"n": number, "seen": text}), as_category),
+        "beside a category": (pd.DataFrame({"n": kinds, "seen": text}), as_category),
+        "dates": (pd.DataFrame({"n": number, "seen": days}), as_numbers),
+        "dates as objects": (
+            pd.DataFrame({"n": number, "seen": [day.date() for day in days]}),
+            as_numbers,
+        ),
+        "polars": (
+            pl.DataFrame({"n": number, "seen": text}),
+            'holds text. Convert it with `X.with_columns(pl.col("seen").cast('
+            "pl.Categorical))`.",
+        ),
+    }
+
+
+@pytest.mark.parametrize("case", _unfit_tables())
+def test_a_column_of_text_or_dates_is_named_with_the_way_out(case):
+    X, said = _unfit_tables()[case]
+    with pytest.raises(DataError) as error:
+        SSFNClassifier(**SMALL).fit(X, [0, 1] * 10)
+    assert str(error.value) == f"Column `seen` of `X` {said}"
+
+
+def test_text_where_categories_are_listed_must_be_listed_too():
+    X, _ = _unfit_tables()["text"]
+    model = SSFNClassifier(**SMALL, categorical_features=None)
+    with pytest.raises(DataError, match="Name it in `categorical_features`"):
+        model.fit(X, [0, 1] * 10)
+
+
+def test_text_where_there_were_numbers_in_training_is_named():
+    X, _ = _unfit_tables()["text"]
+    for numbers in (X.assign(seen=1.0), X.assign(seen=[np.nan, 1.0] * 10)):
+        model = SSFNClassifier(**SMALL).fit(numbers, [0, 1] * 10)
+        with pytest.raises(
+            DataError, match=r"`seen` of `X` holds text\. The model was"
+        ):
+            model.predict(X)
+    with pytest.raises(ValueError, match="unseen at fit time"):
+        model.predict(X.rename(columns={"seen": "strange"}))

@@ -174,10 +174,13 @@ def test_a_node_s_file_says_how_its_data_are_read(fed):
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        (['sep = "x"'], "node.toml`: `sep` must be one of"),
+        (['sep = "x"'], "node.toml`: `sep` under [read] must be one of"),
         (['separator = ";"'], "node.toml`: there is no setting `separator`"),
-        (['drop = "note"'], "node.toml`: Expected `array`, got `str` - at `$.read.dro"),
-        (['drop = ["a"]', 'id = "a"'], "node.toml`: `drop` must not name 'a', as `id`"),
+        (['drop = "note"'], "node.toml`: `drop` under [read] must be a list, got text"),
+        (
+            ['drop = ["a"]', 'id = "a"'],
+            "`drop` under [read] must not name 'a', as `id`",
+        ),
     ],
 )
 def test_a_wrong_setting_is_told_with_the_node_s_file(fed, lines, words):

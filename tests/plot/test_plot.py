@@ -215,6 +215,19 @@ def test_many_classes_are_named_beside_the_nodes_that_hold_them():
     assert beside == [str(k) for k in range(8)]
 
 
+@pytest.mark.parametrize(
+    "draw", [dssfn.plot.history, dssfn.plot.topology, dssfn.plot.traffic]
+)
+def test_a_figure_or_several_axes_are_not_axes(nodes, draw):
+    with pytest.raises(InputError) as error:
+        draw(nodes, ax=new_axes().figure)
+    said = "`ax` must be matplotlib Axes, got Figure. Use `figure.gca()`."
+    assert str(error.value) == said
+    several = np.array([new_axes(), new_axes()], dtype=object)
+    with pytest.raises(InputError, match=r"got ndarray\. Choose one of them"):
+        draw(nodes, ax=several)
+
+
 def test_nothing_is_shown_and_no_setting_changes(nodes, monkeypatch):
     monkeypatch.setattr(plt, "show", lambda *_: pytest.fail("a figure was shown"))
     before = dict(mpl.rcParams)

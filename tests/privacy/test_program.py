@@ -335,6 +335,36 @@ def test_a_federation_must_be_able_to_keep_the_budget():
         federation(plan=PLAN.replace(colluders=3))
 
 
+@pytest.mark.parametrize("colluders", [3, 9])
+def test_as_many_colluders_as_nodes_are_refused_before_anything_is_sent(colluders):
+    """The noise of the others protects, and there are no others."""
+    plan, sent = PLAN.replace(colluders=colluders), []
+    match = f"`colluders` must be fewer than the 3 nodes.*got {colluders}"
+    with pytest.raises(PlanError, match=match):
+        simulate(SHARDS, plan, GRAPH, on_average=lambda *seen: sent.append(seen))
+    assert not sent
+    model = DSSFNClassifier(
+        n_nodes=3, epsilon=2.0, input_low=-4, input_high=6, colluders=colluders
+    )
+    with pytest.raises(PlanError, match=match):
+        model.fit(X.T, CODES)
+
+
+def test_a_node_alone_adds_all_the_noise_as_nobody_can_collude(monkeypatch):
+    variances = {}
+    share = NoiseSource.share
+
+    def kept(self, name, sums, variance, agreed=()):
+        variances.setdefault(name, []).append(variance)
+        return share(self, name, sums, variance, agreed)
+
+    monkeypatch.setattr(NoiseSource, "share", kept)
+    for colluders in (1, 2):
+        released(PLAN.replace(colluders=colluders), [Shard(X, one_hot(CODES, 3))])
+    deviation = Budget(2.0, 1e-5).factor_of("scaling") * math.sqrt(moments_change(5))
+    assert variances["scaling"] == [math.ceil(deviation**2)] * 2
+
+
 def test_a_range_that_begins_at_zero_is_written_and_read(tmp_path):
     """So is one that ends there, in a schema and in a plan."""
     columns = (

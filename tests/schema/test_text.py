@@ -64,7 +64,7 @@ def test_what_is_as_by_default_is_left_out():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("columns = 3", r"schema\.toml.*array"),
+        ("columns = 3", r"schema\.toml.*`columns` must be a list"),
         (
             '[[columns]]\nname = "a"\nknd = "number"',
             "no setting `knd`.*of `a`.*`kind`",
@@ -78,5 +78,5 @@ def test_mistakes_are_named(tmp_path, text, message):
     path.write_text(text)
     with pytest.raises(PlanError, match=message):
         load_schema(path)
-    with pytest.raises(PlanError, match="`dssfn schema FILE` writes one"):
+    with pytest.raises(PlanError, match="`dssfn schema FILE` writes a schema"):
         load_schema(tmp_path / "none.toml")

@@ -34,6 +34,8 @@ from dssfn.results import (
 )
 from dssfn.runs import OnLayer
 
+DECIBELS = "dB: squared error relative to predicting zeros; lower is better."
+
 
 @contextmanager
 def layer_progress(plan: Plan, *, quiet: bool) -> Iterator[OnLayer | None]:
@@ -112,6 +114,7 @@ def show_layers(result: Result) -> None:
     for row in rows:
         table.add_row(*row.values())
     screen.print(table)
+    screen.print(DECIBELS)
     if len(result.layers) > result.settings.depth + 1:
         screen.print("(in brackets: tried, but not kept)")
     if any(row.afresh for row in result.layers):
@@ -262,20 +265,28 @@ def _simulated(network: SimulatedNetwork | None) -> list[tuple[str, str]]:
     ]
 
 
+def _distance(value: float | None) -> str:
+    if value is None:
+        return NONE
+    return f"{value:.1e}" if value else "0 (identical)"
+
+
 def _distances(
     equal: Equivalence | None, *, is_regression: bool
 ) -> list[tuple[str, str]]:
     if equal is None:
         return []
-    rows = [("nodes' models differ by at most", f"{equal.node_spread:.1e}")]
+    rows = [("nodes' models differ by at most", _distance(equal.node_spread))]
     if not equal.is_checked:
         return rows
     if equal.same_choices is not None:
         same = "yes" if equal.same_choices else "no: it chose another size or scale"
         rows.append(("same choices as one machine", same))
     if equal.central_difference is not None:
-        rows.append(("differs from one machine by", f"{equal.central_difference:.1e}"))
-    rows.append(("layer costs differ by at most", f"{equal.layer_cost_gap:.1e}"))
+        rows.append(
+            ("differs from one machine by", _distance(equal.central_difference))
+        )
+    rows.append(("layer costs differ by at most", _distance(equal.layer_cost_gap)))
     agreement = _percent(equal.prediction_agreement)
     if equal.prediction_agreement is not None:
         agreement += " of test samples"

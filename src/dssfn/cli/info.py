@@ -49,7 +49,7 @@ def info(model: ModelArgument, json: Json = False) -> None:
             *([] if plan.schema is None else [("columns", _columns(plan.schema))]),
             ("features", _features(plan.n_features, plan.feature_names)),
             ("network", size_in_words(network)),
-            ("learned numbers", f"{learned:,}"),
+            ("learned parameters", f"{learned:,}"),
             *(
                 ("nodes that took part", line)
                 for line in attendance_in_words(took_part)

@@ -66,13 +66,17 @@ ClassWeight = Annotated[
 ]
 Alpha = Annotated[
     float | None,
-    option("Bound on the norm of the output matrices, in units of sqrt(2Q).", MODEL),
+    option(
+        "Bound on the norm of the output matrices, in units of sqrt(2 x classes).",
+        MODEL,
+    ),
 ]
 Gain = Annotated[
     float | None,
     option(
-        "Scale of the random units: their norm if the sizes are given, else the root "
-        "mean square of one.",
+        "Size of the random units before the ReLU, beside the scores: the norm of all "
+        "units of a sample if layers and width are given, else the root mean square "
+        "of each unit.",
         MODEL,
     ),
 ]
@@ -108,7 +112,11 @@ Delta = Annotated[
     float, option("Probability that more than epsilon is revealed.", PRIVACY)
 ]
 Colluders = Annotated[
-    int, option("How many nodes may collude without weakening epsilon.", PRIVACY)
+    int,
+    option(
+        "How many nodes may collude without weakening epsilon; fewer than all nodes.",
+        PRIVACY,
+    ),
 ]
 InputLow = Annotated[
     float | None,

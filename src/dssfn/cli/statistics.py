@@ -78,5 +78,6 @@ def _line(column: Column) -> str:
         parts.append(("missing", column.missing))
     words = [f"{name} {count}" for name, count in parts]
     if column.mean is not None and column.deviation is not None:
-        words.insert(0, f"mean {column.mean:.5g}, deviation {column.deviation:.5g}")
+        spread = f"standard deviation {column.deviation:.5g}"
+        words.insert(0, f"mean {column.mean:.5g}, {spread}")
     return ", ".join(words)

@@ -46,6 +46,7 @@ _QUOTED = re.compile(r"`([^`]*)`")
 _SENTENCES = re.compile(r"(?<=[.?] )")
 _KIND = re.compile(r"valid (integer|number|float)")
 _ABOUT_FILES = (DataError, ModelFileError, IdentityError)
+_OF_A_FILE = re.compile(r"^`[^`]*\.toml`")  # its settings keep the names that it has
 
 
 def by_option(exc: DssfnError, options: Mapping[str, str]) -> str:
@@ -69,13 +70,15 @@ def by_option(exc: DssfnError, options: Mapping[str, str]) -> str:
     >>> by_option(PlanError('Write `units = "dense"` or `secure = false`.'), options)
     'Write `--units dense` or no `--secure`.'
     """
+    message = str(exc)
+    if _OF_A_FILE.match(message):
+        return message
 
     def option(found: re.Match[str]) -> str:
         name = _ARGUMENTS.get(found["name"], found["name"])
         value = found.groupdict().get("value") or ""
         return _option(name, value, options) or found[0]
 
-    message = str(exc)
     if isinstance(exc, _ABOUT_FILES) or ".toml`" in message:
         return _ANOTHER.sub(option, _FIRST.sub(option, message))
     return "".join(

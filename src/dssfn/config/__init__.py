@@ -21,6 +21,8 @@ from dssfn.config.limits import (
 )
 from dssfn.config.memory import bytes_of
 from dssfn.config.plan import Plan
+from dssfn.config.private import n_honest
+from dssfn.config.single import check_seed
 
 __all__ = [
     "AUTO",
@@ -42,4 +44,6 @@ __all__ = [
     "UNITS",
     "Plan",
     "bytes_of",
+    "check_seed",
+    "n_honest",
 ]

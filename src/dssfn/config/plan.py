@@ -147,7 +147,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         over the number of samples.
     colluders : int
         How many nodes may collude while the guarantee still holds; at least one, as
-        every node knows the noise that it added itself.
+        every node knows the noise that it added itself, and fewer than there are nodes.
     input_low, input_high : float or tuple of float, optional
         The range of the inputs, which `epsilon` needs: one number for all or one for
         each of the P inputs. It must be known beforehand and not be taken from the

@@ -51,6 +51,22 @@ def check_private(plan: Plan) -> None:
         _check_columns(plan)
 
 
+def n_honest(plan: Plan, n_nodes: int) -> int:
+    """Return how many nodes' noise protects: that of all who do not collude.
+
+    A node alone has nobody who could collude: no other adds noise, and none sees more
+    than the finished model.
+    """
+    if n_nodes == 1:
+        return 1
+    if plan.colluders >= n_nodes:
+        raise PlanError(
+            f"`colluders` must be fewer than the {n_nodes} nodes, as only the noise of "
+            f"the others protects, got {plan.colluders}."
+        )
+    return n_nodes - plan.colluders
+
+
 def _check_ranges(plan: Plan) -> None:
     wanted = (
         "`input_low` and `input_high` must be the range of the inputs with `epsilon`, "

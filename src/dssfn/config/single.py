@@ -63,6 +63,7 @@ _MOST = {
 
 def check_each(plan: Plan) -> None:
     """Refuse a setting that is of another kind, too small or too large."""
+    _check_sequences(plan)
     for name, least in _LEAST.items():
         if name not in _MAY_BE_AUTO or getattr(plan, name) != AUTO:
             _check_whole(name, getattr(plan, name), least)
@@ -101,13 +102,39 @@ def check_each(plan: Plan) -> None:
             )
 
 
+def check_seed(name: str, value: Any) -> None:
+    """Refuse what is not a seed, under the name that the caller knows it by."""
+    _check_range(name, value, _LEAST["seed"], _MOST["seed"])
+
+
+def _check_sequences(plan: Plan) -> None:
+    """Refuse single values where there must be several; text would be its letters."""
+    for name, of in (
+        ("classes", "labels"),
+        ("targets", "names"),
+        ("feature_names", "names"),
+    ):
+        value = getattr(plan, name)
+        if isinstance(value, str):
+            raise PlanError(f"`{name}` must be a sequence of {of}, got {value!r}.")
+    shape = plan.image_shape
+    if shape is not None and not isinstance(shape, tuple | list):
+        raise PlanError(
+            f"`image_shape` must be a tuple such as (28, 28), got {shape!r}."
+        )
+
+
 def _check_whole(name: str, value: Any, least: int) -> None:
+    _check_range(name, value, least, _MOST[name])
+
+
+def _check_range(name: str, value: Any, least: int, most: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise PlanError(
             f"`{name}` must be a whole number of at least {least}, got {value!r}."
         )
-    if value > _MOST[name]:
-        raise PlanError(f"`{name}` must be at most {_MOST[name]}, got {value}.")
+    if value > most:
+        raise PlanError(f"`{name}` must be at most {most}, got {value}.")
 
 
 def _check_number(name: str, value: Any, *, least: float) -> None:

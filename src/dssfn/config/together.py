@@ -90,7 +90,7 @@ def _check_fixed_size(plan: Plan) -> None:
     if plan.scale not in (AUTO, "columns"):
         raise PlanError(
             f"`scale` = {plan.scale!r} needs `members` of at least 2: one network "
-            "of fixed size divides every column by its own deviation."
+            "of fixed size divides every column by its standard deviation."
         )
     _check_validated(plan, "one network of fixed size leaves no samples out")
 
@@ -149,7 +149,7 @@ def _check_class_weight(plan: Plan) -> None:
     given = plan.class_weight
     if given is None or (given == BALANCED and plan.classes):
         return
-    if isinstance(given, str) or not plan.classes:
+    if not isinstance(given, tuple | list) or not plan.classes:
         raise PlanError(
             f'`class_weight` must be "{BALANCED}" or one weight for each class, '
             f"got {given!r}{'' if plan.classes else ' for a regression'}."

@@ -22,12 +22,19 @@ from sklearn.utils.validation import (
 )
 
 from dssfn._typing import Array
-from dssfn.config import Plan, bytes_of
+from dssfn.config import Plan, bytes_of, check_seed
 from dssfn.datasets import Dataset
 from dssfn.errors import DataError, InputError, PlanError
-from dssfn.estimators.tables import Table, categories_of, unnamed
+from dssfn.estimators.tables import (
+    Table,
+    categories_of,
+    named_columns,
+    to_categories,
+    unnamed,
+)
 from dssfn.estimators.verbosity import layer_reports
 from dssfn.hosting import Simulation, Traffic
+from dssfn.modelfile import network_of
 from dssfn.presets import resolve
 from dssfn.records import LayerRecord
 from dssfn.runs import Run, divided, make_plan, train
@@ -83,24 +90,26 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
         That is None if all columns are numbers and none is missing.
         """
-        chosen = categories_of(X, self.categorical_features)
-        if chosen:
-            y = validate_data(self, y=y, **self._Y_RULES)
-            check_consistent_length(X, y)
-            _check_feature_names(self, X, reset=True)
-            _check_n_features(self, X, reset=True)
-        else:
-            X, y = validate_data(
-                self,
-                X,
-                y,
-                dtype=np.float64,
-                ensure_all_finite="allow-nan",
-                **self._Y_RULES,
-            )
-            if not np.isnan(X).any():
-                return X, self._checked_targets(y), None
-        table = Table(X, chosen)
+        asked = self.categorical_features
+        chosen = categories_of(X, asked)
+        with named_columns(X, chosen, to_categories(X, asked)):
+            if chosen:
+                y = validate_data(self, y=y, **self._Y_RULES)
+                check_consistent_length(X, y)
+                _check_feature_names(self, X, reset=True)
+                _check_n_features(self, X, reset=True)
+            else:
+                X, y = validate_data(
+                    self,
+                    X,
+                    y,
+                    dtype=np.float64,
+                    ensure_all_finite="allow-nan",
+                    **self._Y_RULES,
+                )
+                if not np.isnan(X).any():
+                    return X, self._checked_targets(y), None
+            table = Table(X, chosen)
         schema = table.schema(self._column_names())
         return table.features(schema), self._checked_targets(y), schema
 
@@ -155,6 +164,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     @classmethod
     def from_network(cls, network: Model) -> Self:
         """Return a fitted estimator that predicts with a network, e.g. from a file."""
+        network = network_of(network)
         plan = network.plan
         shared = [name for name in cls().get_params() if name in PLAN_FIELDS]
         settings = {name: getattr(plan, name) for name in shared}
@@ -178,22 +188,25 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         """Return samples to predict, checked, in columns."""
         check_is_fitted(self, "network_")
         schema = self.network_.plan.schema
-        if schema is None:
-            rows: Array = validate_data(self, X, dtype=np.float64, reset=False)
-            return rows.T
-        chosen = [k for k, one in enumerate(schema.used) if one.kind == "category"]
-        if not chosen:
-            X = validate_data(
-                self,
-                X,
-                dtype=np.float64,
-                ensure_all_finite="allow-nan",
-                reset=False,
-            )
-        else:
-            _check_feature_names(self, X, reset=False)
-            _check_n_features(self, X, reset=False)
-        return Table(X, chosen).features(schema).T
+        columns = () if schema is None else schema.used
+        chosen = [k for k, one in enumerate(columns) if one.kind == "category"]
+        with named_columns(X, chosen, "The model was trained on numbers there."):
+            if schema is None:
+                rows: Array = validate_data(self, X, dtype=np.float64, reset=False)
+                return rows.T
+            if not chosen:
+                X = validate_data(
+                    self,
+                    X,
+                    dtype=np.float64,
+                    ensure_all_finite="allow-nan",
+                    reset=False,
+                )
+            else:
+                _check_feature_names(self, X, reset=False)
+                _check_n_features(self, X, reset=False)
+            table = Table(X, chosen)
+        return table.features(schema).T
 
     def _settings(self, data: Dataset) -> dict[str, Any]:
         """Return the settings of the plan, those left open as the preset has them."""
@@ -201,6 +214,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         seed, preset = given["random_state"], given["preset"]
         if not isinstance(seed, int):
             seed = int(check_random_state(seed).randint(np.iinfo(np.int32).max))
+        check_seed("random_state", seed)
         settings = {name: given[name] for name in given if name in PLAN_FIELDS}
         for name in ("image_shape", "input_low", "input_high"):
             if np.ndim(settings.get(name, 0)) == 1:

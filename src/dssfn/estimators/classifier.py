@@ -74,7 +74,8 @@ class Classifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         classes = np.unique(y)
         if len(classes) < 2:
             raise DataError(
-                f"`y` must hold at least two classes, got one class: {classes[0]!r}."
+                "`y` must hold at least two classes, got one class: "
+                f"{plain(classes[0])!r}."
             )
         if not all(isinstance(label, Label) for label in classes.tolist()):
             raise DataError(
@@ -310,7 +311,8 @@ class DSSFNClassifier(Decentralised, Classifier):
     folds : {"rows", "nodes"}, default="rows"
         What each member leaves out for validation: samples, or whole nodes.
     colluders : int, default=1
-        With `epsilon`: how many nodes may collude without weakening the guarantee.
+        With `epsilon`: how many nodes may collude without weakening the guarantee;
+        fewer than `n_nodes`.
     n_layers, width, members, ridge, scale, size, class_weight, alpha, gain, \
 standardize, bias, units, image_shape, epsilon, delta, input_low, input_high, \
 categorical_features, solver, n_iter, \

@@ -73,10 +73,7 @@ class Decentralised(Estimator):
             n_nodes = len(names)
         topology = self._topology(plan, n_nodes)
         if topology.n_nodes != len(names):
-            raise PlanError(
-                f"`partition` must give samples to every node, got {len(names)} nodes "
-                f"for a graph of {topology.n_nodes}."
-            )
+            raise PlanError(_not_every_node(names, topology.n_nodes))
         return topology, nodes
 
     def _topology(self, plan: Plan, n_nodes: int | None) -> Topology:
@@ -141,6 +138,15 @@ def _numbered(
         place = {name: number for number, name in enumerate(graph)}
         names, nodes = list(graph), np.array([place[name] for name in names])[nodes]
     return names, nodes
+
+
+def _not_every_node(names: list[Any], n_nodes: int) -> str:
+    """Return the message about nodes that are not as many as those of the graph."""
+    wanted = f"as many nodes as the graph has, {n_nodes}"
+    if all(isinstance(name, int) for name in names):
+        wanted = f"every node from 0 to {n_nodes - 1}"
+    only = "only " if len(names) < n_nodes else ""
+    return f"`partition` must use {wanted}; got {only}{listing(list(map(str, names)))}."
 
 
 def _check_names(names: list[Any], known: list[Any]) -> None:

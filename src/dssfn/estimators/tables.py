@@ -8,8 +8,10 @@ HistGradientBoosting.
 
 from __future__ import annotations
 
+import datetime
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,7 @@ from dssfn.schema.encoding import GAP, UNKNOWN
 from dssfn.schema.values import level_text
 
 FROM_DTYPE = "from_dtype"
+_TIMES = ("datetime", "timedelta", "period", "date", "duration", "time")  # of types
 
 
 def categories_of(X: Any, asked: Any) -> list[int]:
@@ -77,6 +80,66 @@ def _place(one: Any, names: Sequence[str] | None, n_columns: int) -> int:
             f"{n_columns - 1}, got {one!r}."
         )
     return one
+
+
+@contextmanager
+def named_columns(X: Any, categories: Sequence[int], way_out: str) -> Iterator[None]:
+    """Let what cannot be converted to numbers be an error about a column of a table.
+
+    Parameters
+    ----------
+    X : table or array
+        The samples. Of an array, the error is what it was.
+    categories : sequence of int
+        The columns that need not be numbers.
+    way_out : str
+        What to do about text; `{name}` is the name of the column.
+    """
+    try:
+        yield
+    except (TypeError, ValueError) as exc:
+        # scikit-learn's own texts, say about missing columns, are clear.
+        if isinstance(exc, ValueError) and "could not convert" not in str(exc):
+            raise
+        for k, name in enumerate(_names(X) or ()):
+            what = None if k in categories else _not_numbers(X, k)
+            if what is not None:
+                ending = way_out if what == "text" else "Convert it to numbers."
+                raise DataError(
+                    f"Column `{name}` of `X` holds {what}. {ending.format(name=name)}"
+                ) from exc
+        raise
+
+
+def _not_numbers(X: Any, k: int) -> str | None:
+    """Return what a column of a table holds that is not a number, if there is any."""
+    if str(_types(X)[k]).lower().startswith(_TIMES):
+        return "dates"
+    for value in _objects(X, k):
+        if isinstance(value, datetime.date | datetime.time | datetime.timedelta):
+            return "dates"
+        if isinstance(value, str) and not _is_number(value):
+            return "text"
+    return None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def to_categories(X: Any, asked: Any) -> str:
+    """Return how a column of text becomes a category, for an error."""
+    if not isinstance(asked, str):
+        return "Name it in `categorical_features`."
+    if _is_polars(X):
+        way = 'X.with_columns(pl.col("{name}").cast(pl.Categorical))'
+    else:
+        way = 'X.astype({{"{name}": "category"}})'
+    return f"Convert it with `{way}`."
 
 
 def unnamed(n: int) -> tuple[str, ...]:

@@ -19,7 +19,6 @@ from dssfn.config import AUTO, Plan, bytes_of
 from dssfn.consensus import Averaging
 from dssfn.consensus.push_sum import PushSum
 from dssfn.consensus.resending import Resending
-from dssfn.errors import DataError
 from dssfn.events.account import Posts
 from dssfn.events.conditions import DAY, Conditions
 from dssfn.events.engine import Engine
@@ -38,6 +37,7 @@ from dssfn.registry import PARTIES
 from dssfn.shard import Samples
 from dssfn.topology import Topology
 from dssfn.trace import Trace
+from dssfn.training import check_network
 
 Result = TypeVar("Result")
 
@@ -145,13 +145,9 @@ def simulate_events(
     >>> bool((result.training.networks[3].output == best.output).all())
     True
     """
+    check_network(shards, plan, topology)
     conditions = Conditions(links, nodes, seed, deadline, seconds_per_number)
     conditions.check(topology.n_nodes)
-    if len(shards) != topology.n_nodes:
-        raise DataError(
-            f"`shards` must hold one shard for each of the {topology.n_nodes} nodes, "
-            f"got {len(shards)}."
-        )
     start = time.perf_counter()
     plan, averaging = settle(plan, topology)
     parties = _parties(scheme, plan, topology, averaging, links)

@@ -19,7 +19,7 @@ from dssfn.hints import did_you_mean, few, listing, unknown
 from dssfn.node.log_file import BACKUPS, MAX_BYTES
 from dssfn.node.log_format import FORMATS, TEXT
 from dssfn.schema import Schema
-from dssfn.toml_text import convert_toml, read_toml
+from dssfn.toml_text import NODE, convert_toml, read_toml
 
 NODE_FILE = "node.toml"
 ANYWHERE = ("0.0.0.0", "::")  # all addresses of a machine
@@ -170,12 +170,7 @@ def load_node(path: str | Path) -> tuple[NodeSpec, Federation]:
     if path.is_dir():
         _check_folder(path)
         path /= NODE_FILE
-    content = read_toml(path, "node")
-    if "nodes" in content and "training" in content:
-        raise PlanError(
-            f"`{path}` must be a node's file, got a federation's plan. Give the "
-            f"{NODE_FILE} that refers to it."
-        )
+    content = read_toml(path, NODE)
     spec: NodeSpec = convert_toml(content, NodeSpec, path, [NodeSpec, ReadOptions])
     folder = path.resolve().parent
     paths = {

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from dssfn.errors import InputError
 from dssfn.report.canvas import Axes, to_rgba
 from dssfn.report.on_axes import PAPER, Palette
 
@@ -23,11 +26,23 @@ SEVERAL = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 def axes_or_new(ax: Axes | None, width: float, height: float) -> Axes:
     """Return the axes that were given, or those of a new figure, in inches."""
     if ax is not None:
+        _check_axes(ax)
         return ax
     import matplotlib.pyplot as plt
 
     axes: Axes = plt.subplots(figsize=(width, height), layout="constrained")[1]
     return axes
+
+
+def _check_axes(ax: object) -> None:
+    if isinstance(ax, Axes):
+        return
+    way_out = ""
+    if hasattr(ax, "gca"):
+        way_out = " Use `figure.gca()`."
+    elif isinstance(ax, np.ndarray):  # as `plt.subplots` returns several
+        way_out = " Choose one of them."
+    raise InputError(f"`ax` must be matplotlib Axes, got {type(ax).__name__}.{way_out}")
 
 
 def palette_of(axes: Axes) -> Palette:

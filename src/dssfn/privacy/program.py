@@ -19,7 +19,7 @@ import numpy as np
 
 from dssfn import fixed_size
 from dssfn._typing import Array, Integers, NodeId
-from dssfn.config import Plan
+from dssfn.config import Plan, n_honest
 from dssfn.errors import DataError, NumericalError
 from dssfn.exact.bounds import CHUNK, LEVELS, check_node_samples
 from dssfn.exact.outputs import rounded_outputs
@@ -62,6 +62,7 @@ def train_private(
     Parameters are those of `dssfn.training.train_node`.
     """
     check_node_samples(samples.n_samples)
+    n_honest(plan, n_nodes)  # refuses more colluders than nodes, before any pass
     source = noise or NoiseSource(budget_of(plan))
     progress = start
     if progress is None:
@@ -220,7 +221,7 @@ def _share(plan: Plan, n_nodes: int, deviation: float) -> int:
     Members that collude can take their own from the totals; that of the others is
     enough.
     """
-    return math.ceil(deviation**2 / max(n_nodes - plan.colluders, 1))
+    return math.ceil(deviation**2 / n_honest(plan, n_nodes))
 
 
 def _checked(chunks: Iterator[Rows]) -> Iterator[Rows]:

@@ -11,7 +11,7 @@ import msgspec
 
 from dssfn._plain_text import printable
 from dssfn.schema.columns import Column, Schema, Target
-from dssfn.toml_text import LINE, convert_toml, read_toml, setting
+from dssfn.toml_text import LINE, SCHEMA, convert_toml, read_toml, setting
 
 HEAD = """\
 # What the columns of the tables mean, the same for all nodes. A column's kind is
@@ -71,6 +71,6 @@ def _block(head: str, struct: Column | Target, remarks: Sequence[str]) -> str:
 
 def load_schema(path: str | Path) -> Schema:
     """Read a schema file."""
-    content = read_toml(path, "schema", "dssfn schema FILE")
+    content = read_toml(path, SCHEMA)
     schema: Schema = convert_toml(content, Schema, path, STRUCTS)
     return schema

@@ -35,7 +35,7 @@ from dssfn.setup.pki import (
     issue,
     read_authority,
 )
-from dssfn.toml_text import read_toml
+from dssfn.toml_text import PLAN, read_toml
 
 # isort: split
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -202,7 +202,7 @@ def authority_of(folder: Path) -> Credential:
 
 def names_of(folder: Path) -> list[str]:
     """Return the nodes' names alone: the plan may still have places to fill in."""
-    nodes = read_toml(folder / PLAN_FILE, "plan").get("nodes")
+    nodes = read_toml(folder / PLAN_FILE, PLAN).get("nodes")
     members = nodes if isinstance(nodes, list) else []
     names = [one.get("name") for one in members if isinstance(one, dict)]
     return [name for name in names if isinstance(name, str) and is_node_name(name)]

@@ -54,7 +54,7 @@ _SETTINGS = {
     "width": "random units per layer, or auto",
     "members": "networks in the ensemble, or auto; 1: a single one of given size",
     "ridge": "regularisation strength, or auto",
-    "scale": "input scaling: columns (each by its own deviation), common, or auto",
+    "scale": "input scaling: columns (each by its standard deviation), common, auto",
     "folds": "what a member leaves out: rows, or nodes (then all see their sums)",
     "size": "auto, or ssfn: one network, grown by its training error",
     "class_weight": "rare classes count as much as common ones",

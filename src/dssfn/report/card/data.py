@@ -95,6 +95,6 @@ def _features_table(plan: Plan) -> Table:
     if names is not None:
         rows.append(("feature names", setting(names)))
     if plan.image_shape is not None:
-        rows.append(("pictures of", " × ".join(map(str, plan.image_shape))))
+        rows.append(("images of", " × ".join(map(str, plan.image_shape))))
     note = "The model has no schema, so the kinds and units of columns are not known."
     return Table("Inputs", ("what", "value"), rows, note=note)

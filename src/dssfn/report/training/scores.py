@@ -97,7 +97,7 @@ def _calibration(scores: Scores, pictures: Pictures) -> tuple[Card | None, Card 
             "When the model says 80 %, it should be right 8 times out of 10. Each mark "
             "is a group of predictions with similar probabilities; the more samples, "
             "the larger. Vertical lines are 95 % intervals. Marks on the dashed line "
-            "are honest, marks below it are overconfident.",
+            "are well calibrated, marks below it are overconfident.",
         ),
         table_card(calibration_table(scores)),
     )

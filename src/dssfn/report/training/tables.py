@@ -68,7 +68,7 @@ _NAMES = {
     "units": "arithmetic of the units", "members": "networks in the ensemble",
     "solver": "layers solved by", "consensus": "averages found by",
     "seed": "random seed", "topology": "graph", "partition": "samples are divided",
-    "image_shape": "shape of a picture",
+    "image_shape": "shape of an image",
 }  # fmt: skip
 
 
@@ -103,7 +103,7 @@ def beside_layers(result: Result) -> str:
     if sent is None:
         return ""
     parts = {
-        "to agree on the inputs": sent.before_layers.rounds,
+        "to agree on the input scaling": sent.before_layers.rounds,
         "to score the model": sent.after_layers.rounds,
     }
     told = [f"{plural(n, 'round')} {what}" for what, n in parts.items() if n]
