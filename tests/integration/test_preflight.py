@@ -338,4 +338,4 @@ def test_a_plan_is_no_node_s_file(tmp_path):
     init(fed, *DATA, nodes="a,b,c")
     for command in (("node", "check"), ("node", "run"), ("federation", "statistics")):
         said = wrong(*command, fed / "plan.toml")
-        assert "got a federation's plan. Give the node.toml" in said
+        assert "got a federation's plan. Give a node.toml" in said

@@ -241,6 +241,8 @@ def test_a_number_to_be_predicted_has_a_mean_and_a_deviation(three):
         text = path.read_text()
         assert old in text
         path.write_text(text.replace(old, new).replace('"outcome"', '"days"'))
+    for path in folder.rglob("node.toml"):
+        path.write_text(path.read_text().replace('"outcome"', '"days"'))
     rng = np.random.default_rng(2)
     for name, one in tables.items():
         one["days"] = rng.normal(30, 5, len(one))
