@@ -39,6 +39,7 @@ BLOCKS: dict[str, dict[str, tuple[str, Callable[[Row], bool]]]] = {
         "stand-ins": ("table2", lambda row: not is_of_paper(row)),
         "satimage": ("satimage", lambda row: True),
         "convergence": ("convergence", lambda row: True),
+        "degree": ("degree", lambda row: row.key["data"] == "mnist"),
         "communication": ("communication", lambda row: row.key["width"] == 1000),
         "comparison": ("comparison", lambda row: True),
     },
