@@ -9,13 +9,16 @@ show. A test compares the pages with the rows, so no table is typed by hand.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.document import with_text
 from dssfn.experiments.paper import is_of_paper
 from dssfn.experiments.registry import EXPERIMENTS
 from dssfn.report.evidence.page import draw_evidence
+from dssfn.report.numbers import NONE
+from dssfn.report.table import Table
 from dssfn.rows import Row, RowFile
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -67,9 +70,49 @@ def refreshed(page: str, rows: Iterable[Row]) -> str:
     text = (DOCS / page).read_text(encoding="utf-8")
     for name, (experiment, is_shown) in BLOCKS[page].items():
         some = [row for row in rows if row.experiment == experiment and is_shown(row)]
-        table = EXPERIMENTS[experiment].table(some)
+        table = narrow(EXPERIMENTS[experiment].table(some))
         text = with_text(text, name, table.markdown(is_bare=True))
     return text
+
+
+def narrow(table: Table) -> Table:
+    """Return a table that fits on a page.
+
+    Columns that say the same in all rows are left out, as is the train accuracy; what
+    was published and the difference stand behind our own number.
+
+    >>> head = "data", "error (dB)", "paper (dB)", "difference (dB)"
+    >>> rows = [("a", "1.5", "1", "+0.5"), ("a", "2", "1", "+1")]
+    >>> print(narrow(Table("", head, rows)).markdown(is_bare=True))
+    | error (dB): ours (paper, difference) |
+    | --- |
+    | 1.5 (1, +0.5) |
+    | 2 (1, +1) |
+    <BLANKLINE>
+    """
+    columns = [*zip(table.head, *table.rows, strict=True)]
+    kept: list[Sequence[str]] = []
+    while columns:
+        column, *columns = columns
+        if columns and columns[0][0].startswith("paper ("):
+            column = _compared(column, *columns[:2])
+            columns = columns[2:]
+        is_news = len(table.rows) == 1 or len(set(column[1:])) > 1
+        if is_news and not column[0].startswith("train accuracy"):
+            kept.append(column)
+    head, *rows = zip(*kept, strict=True)
+    return replace(table, head=head, rows=rows)
+
+
+def _compared(
+    ours: Sequence[str], paper: Sequence[str], difference: Sequence[str]
+) -> list[str]:
+    """Return one column for three: our number, what was published, the difference."""
+    if set(paper[1:]) <= {NONE}:  # nothing was published
+        return [*ours]
+    behind = zip(ours[1:], paper[1:], difference[1:], strict=True)
+    cells = (f"{a} ({b}, {c})" for a, b, c in behind)
+    return [f"{ours[0]}: ours (paper, difference)", *cells]
 
 
 def main() -> None:
