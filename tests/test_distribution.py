@@ -32,14 +32,22 @@ def built(tmp_path_factory):
     return folder
 
 
+def generated():
+    """Return the paths that git leaves alone, such as those of the built site."""
+    path = ROOT / ".gitignore"
+    lines = path.read_text().splitlines() if path.exists() else []
+    return tuple(line.strip("/") for line in lines if line.startswith("/"))
+
+
 def sources(folder):
-    """Return the files of a folder, without what Python leaves beside them."""
+    """Return the files of a folder, without what Python and Sphinx leave there."""
     found = (path for path in (ROOT / folder).rglob("*") if path.is_file())
     parts = ((path, path.relative_to(ROOT).parts) for path in found)
     return {
         path.relative_to(ROOT).as_posix()
         for path, names in parts
         if "__pycache__" not in names
+        and not path.relative_to(ROOT).as_posix().startswith(generated())
         and not any(name.startswith(".") or name.endswith("egg-info") for name in names)
     }
 
